@@ -32,6 +32,7 @@ const chunks: readonly { readonly name: string; readonly entry: string; readonly
   { name: 'postgres', entry: 'store/postgres/index' },
   { name: 'upkeep', entry: 'upkeep/index' },
   { name: 'server', entry: 'server/index' },
+  { name: 'telemetry', entry: 'telemetry/index' },
 ]
 
 type ModuleInfo = { readonly importedIds: readonly string[] } | null

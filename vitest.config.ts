@@ -21,6 +21,7 @@ export default defineConfig({
     maxWorkers: Math.max(3, availableParallelism() - 1),
     testTimeout: 30_000,
     hookTimeout: 60_000,
+    expect: { poll: { timeout: 20_000 } },
     // For the processes that tests start: without it, each compiles all sources again.
     env: { NODE_COMPILE_CACHE: join(import.meta.dirname, '.tmp', 'compile-cache') },
     reporters: ['default', plainSummaryReporter(), namedTestsReporter()],

@@ -62,14 +62,14 @@ const watchings: Readonly<Record<string, Watching>> = {
   views: async ({ client }) => {
     const chat = client.conversation('many', say)
     await chat.send('pay')
-    for await (const view of chat.views()) if (view.phase === 'awaiting_input') return
+    for await (const view of chat.views()) if (view.phase === 'waiting') return
   },
   events: async ({ client }) => {
     const chat = client.conversation('many', say)
     await chat.send('pay')
     for await (const { event } of chat.watch()) {
-      if (event.type === 'state_changed' && event.state === 'awaiting_input') return
-      if (event.type === 'snapshot' && event.view.phase === 'awaiting_input') return
+      if (event.type === 'state_changed' && event.state === 'waiting') return
+      if (event.type === 'snapshot' && event.view.phase === 'waiting') return
     }
   },
   outcome: async ({ client }) => {

@@ -42,7 +42,7 @@ const options = { agents: [support], flows: [refund], store }
 const first = createRuntime(options)
 // The same key is the same session, however often an impatient client starts it.
 const started = await first.flow(refund, 'refund-42').start({ orderId: 'o-17', cents: 4900 }, { key: 'order-o-17' })
-assert(started.status === 'suspended')
+assert(started.status === 'waiting')
 console.log('waits for:', JSON.stringify(started.tag))
 await first.close()
 

@@ -1,5 +1,6 @@
 export { type ErrorCode, type ErrorFamily, errorCodes } from './base/errors/codes.ts'
 export {
+  ArgumentsChangedError,
   DefinitionError,
   HookError,
   InjectionOverflowError,
@@ -42,12 +43,13 @@ export {
   BusyError,
   ChildConversationError,
   ConversationQuarantinedError,
+  ForceNeededError,
   RuntimeClosedError,
   SnapshotDeleteError,
   SnapshotLoadError,
   TenantMissingError,
-  TurnEndedError,
   TurnNotFoundError,
+  TurnSupersededError,
   WatcherLaggedError,
 } from './base/errors/runtime-errors.ts'
 export {
@@ -65,4 +67,5 @@ export {
   StoreClosedError,
   StoreError,
   SummaryOverlapError,
+  SummarySupersededError,
 } from './base/errors/store-errors.ts'

@@ -3,6 +3,7 @@ export type { ErrorCode } from './base/errors/codes.ts'
 export { PerdureError, UserFacingError } from './base/errors/perdure-error.ts'
 export type { Json, JsonObject } from './base/json.ts'
 export { type LogDetails, type Logger, silentLogger } from './base/logger.ts'
+export type { Secret } from './base/signer.ts'
 export type {
   Agent,
   AgentOutput,
@@ -35,9 +36,28 @@ export {
 } from './define/create-hook.ts'
 export { type AgentAttributes, type AgentOverrides, defineAgent, deriveAgent } from './define/define-agent.ts'
 export { defineExtension, type Extension, type ExtensionAttributes } from './define/define-extension.ts'
-export { type CompatibleVersions, defineFlow, type Flow, type FlowAttributes } from './define/define-flow.ts'
+export {
+  type CompatibleVersions,
+  defineFlow,
+  type Flow,
+  type FlowAttributes,
+  type FlowRequest,
+} from './define/define-flow.ts'
+export {
+  type AfterHook,
+  type AfterMessage,
+  afterHook,
+  defineSubscriber,
+  type Subscriber,
+  type SubscriberAttributes,
+  type SubscriberContext,
+  type SubscriberEvent,
+  type SubscriberOptions,
+  type SubscriberRetry,
+  type SubscriberTopic,
+  type WaitingCall,
+} from './define/define-subscriber.ts'
 export { defineTool, type ToolAttributes } from './define/define-tool.ts'
-export type { FlowRequest } from './define/flow-requests.ts'
 export type { AgentAnswer, FlowVerbs, StepContext, StepFunction, StepOptions } from './define/flow-verbs.ts'
 export { type AiSdkTool, fromAiSdkTools } from './define/from-ai-sdk-tools.ts'
 export type { Jsonify } from './define/jsonify.ts'
@@ -74,14 +94,17 @@ export {
   type Turn,
   type TurnAttributes,
 } from './define/turn.ts'
+export { type WebhookAttributes, webhook } from './define/webhook.ts'
 export type { FlowEndStanding, FlowStanding, FlowStatus } from './engine/flow/flow-state.ts'
 export type { TurnOutcome } from './engine/live/turn-outcome.ts'
+export type { Observation, Observer, Rested } from './engine/observer.ts'
 export type { RestoreScope } from './engine/scopes.ts'
-export type { InputPart, MessageInput, SendOptions, WhenBusy } from './engine/turn-options.ts'
+export type { InputPart, MessageInput, RetryOptions, SendOptions, WhenBusy } from './engine/turn-options.ts'
 export type { BlobRef } from './log/blob-ref.ts'
 export type { CallEnd, CallPhase } from './log/call-phase.ts'
 export type {
   AssistantPart,
+  DoneBefore,
   Executor,
   LogEvent,
   ModelRef,
@@ -92,11 +115,19 @@ export type {
 } from './log/events.ts'
 export type { ConversationPhase } from './log/fsm-state.ts'
 export type { ConversationState } from './log/state.ts'
-export { transformChunk } from './model/stream-model.ts'
+export { transformChunk } from './model/stream-attempt.ts'
 export { gptTokenizer, type Tokenizer } from './prompt/budget/count-tokens.ts'
 export type { CommonPrefix } from './prompt/common-prefix.ts'
 export type { Eviction, Explanation } from './prompt/explain.ts'
 export type { Answered, CallRef, WinningResolution } from './runtime/answer-call.ts'
+export type {
+  Authorize,
+  AuthorizeAction,
+  AuthorizedCall,
+  AuthorizeRequest,
+  AuthorizeVerdict,
+} from './runtime/authorize/authorize.ts'
+export type { JudgedPage } from './runtime/authorize/judged-page.ts'
 export type { Conversation, ForkOptions, OutputOf, PendingOf, TurnHandle } from './runtime/conversation.ts'
 export type { SetStateOptions } from './runtime/conversation-state.ts'
 export { createRuntime } from './runtime/create-runtime.ts'
@@ -106,8 +137,10 @@ export type {
   FlowSession,
   FlowSuspension,
   SessionForkOptions,
+  StartOptions,
   WaitOptions,
 } from './runtime/flow-session.ts'
+export { type HeldRuntime, type HoldContext, type HoldOptions, holdRuntime } from './runtime/hold-runtime.ts'
 export type { HistoryPage } from './runtime/read/history.ts'
 export type { Inspection } from './runtime/read/inspect.ts'
 export type {
@@ -119,11 +152,12 @@ export type {
   SessionFilter,
   SessionStatus,
 } from './runtime/read/lists.ts'
+export type { WatchSessionOptions } from './runtime/read/read-record.ts'
 export type { WatchOptions } from './runtime/read/watch.ts'
-export type { WatchSessionOptions } from './runtime/read/watch-session.ts'
 export type { Readiness } from './runtime/readiness.ts'
 export type { ResumeOptions } from './runtime/resume-session.ts'
 export type { Runtime, RuntimeOptions, Verbs } from './runtime/runtime.ts'
+export type { SignedFiles } from './runtime/signed-files.ts'
 export {
   type Lifecycle,
   type LoadContext,
@@ -133,6 +167,7 @@ export {
   storeSnapshots,
 } from './snapshot/persistence.ts'
 export { type MemoryStoreOptions, memoryStore } from './store/memory/memory-store.ts'
+export type { FailedDelivery, FailedPage, SubscriberState } from './store/outbox.ts'
 export type {
   ConversationFilter,
   ConversationRecord,

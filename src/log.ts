@@ -1,5 +1,5 @@
 export type { Json, JsonObject } from './base/json.ts'
-export { isRequest, requestKind, requestPayload } from './define/flow-requests.ts'
+export { isRequest, requestKind, requestPayload } from './define/define-flow.ts'
 export type { BlobRef } from './log/blob-ref.ts'
 export { type CallEnd, type CallPhase, callEnd, callPhase, deadlineOf, effectiveArgs } from './log/call-phase.ts'
 export { childIdOf } from './log/child-call.ts'
@@ -33,6 +33,7 @@ export type {
   StatePatch,
   StateRefused,
   StateSet,
+  Superseded,
   Suspension,
   SuspensionKind,
   TextPart,
@@ -69,6 +70,7 @@ export {
   type TurnItem,
   type TurnState,
 } from './log/state.ts'
+export type { Replaced } from './log/superseded.ts'
 export {
   assistantMsg,
   cancelRequested,
@@ -84,9 +86,11 @@ export {
   regeneration,
   resolution,
   restored,
+  scopeMissing,
   seeded,
   stateRefused,
   stateSet,
+  superseded,
   suspension,
   titled,
   toolCall,

@@ -25,9 +25,22 @@ export type {
   Wake,
 } from './store/driver.ts'
 export { memoryDriver } from './store/memory/memory-store.ts'
+export type {
+  ClaimDeliveries,
+  Delivery,
+  DeliveryEnd,
+  FailedDelivery,
+  FailedPage,
+  Outbox,
+  Registered,
+  SettledDelivery,
+  SubscriberState,
+  Subscription,
+} from './store/outbox.ts'
 export { type ForkPlan, type ForkSource, planFork } from './store/plan-fork.ts'
 export type {
   CallKind,
+  CallNotice,
   ConversationAttrs,
   ConversationFilter,
   ConversationKind,

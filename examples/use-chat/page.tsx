@@ -1,36 +1,31 @@
 /** A chat page over the AI SDK's own hook. Reload it, close it, open it twice: the log is on the server, and so is what waits for you. */
 import { useChat } from '@ai-sdk/react'
-import {
-  DefaultChatTransport,
-  getToolName,
-  lastAssistantMessageIsCompleteWithApprovalResponses as isAnswered,
-  isToolUIPart,
-  type UIMessage,
-} from 'ai'
-import { type FormEvent, useEffect, useMemo, useState } from 'react'
+import { getToolName, isToolUIPart, type UIMessage } from 'ai'
+import { type FormEvent, useEffect, useState } from 'react'
 import { createRoot } from 'react-dom/client'
-
-type ChatProps = { readonly api: string; readonly id: string }
+import { isChatBusy, type OpenChat, openChat } from './open-chat.ts'
 
 /** Shows what the log has, then follows it. */
-export function Page({ api, id }: ChatProps) {
-  const [messages, setMessages] = useState<UIMessage[] | null>(null)
-  useEffect(() => void messagesOf(api, id).then(setMessages), [api, id])
-  return messages ? <Chat api={api} id={id} messages={messages} /> : <p>Loading</p>
+export function Page({ url, id }: { readonly url: string; readonly id: string }) {
+  const [open, setOpen] = useState<OpenChat | null>(null)
+  useEffect(() => {
+    let isShown = true
+    void openChat(url, id).then((opened) => isShown && setOpen(opened))
+    return () => {
+      isShown = false
+    }
+  }, [url, id])
+  return open?.chat.id === id ? <Chat key={id} open={open} /> : <p>Loading</p>
 }
 
-function Chat({ api, id, messages }: ChatProps & { readonly messages: UIMessage[] }) {
-  const chat = useChat({
-    id,
-    messages,
-    transport: useMemo(() => new DefaultChatTransport({ api }), [api]),
-    // Joins a turn that is still running or waiting.
-    resume: messages.length > 0,
-    sendAutomaticallyWhen: isAnswered,
-    // Whatever went wrong, the log has what happened.
-    onError: () => void messagesOf(api, id).then(chat.setMessages),
-  })
-  const isBusy = chat.status === 'submitted' || chat.status === 'streaming'
+function Chat({ open }: { readonly open: OpenChat }) {
+  const [notice, setNotice] = useState('')
+  useEffect(() => {
+    open.onNotice = setNotice
+  }, [open])
+  // Joins a turn that is still running or waiting. When the component is unmounted, the turn goes on.
+  const chat = useChat({ chat: open.chat, resume: true })
+  const isBusy = isChatBusy(chat)
 
   function send(event: FormEvent<HTMLFormElement>): void {
     event.preventDefault()
@@ -38,9 +33,6 @@ function Chat({ api, id, messages }: ChatProps & { readonly messages: UIMessage[
     event.currentTarget.reset()
     void chat.sendMessage({ text })
   }
-  // Closing the stream would only stop reading it.
-  const cancel = () =>
-    fetch(`${api}/${id}/cancel`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{}' })
 
   return (
     <main>
@@ -48,14 +40,15 @@ function Chat({ api, id, messages }: ChatProps & { readonly messages: UIMessage[
         <article key={message.id} data-role={message.role}>
           {message.parts.map((part, index) => (
             // biome-ignore lint/suspicious/noArrayIndexKey: parts are only ever added at the end
-            <Part key={index} part={part} answer={chat.addToolApprovalResponse} />
+            <Part key={index} part={part} isBusy={isBusy} answer={chat.addToolApprovalResponse} />
           ))}
         </article>
       ))}
+      <output>{notice}</output>
       <form onSubmit={send}>
         <input name="text" placeholder="Say something" disabled={isBusy} />
         {isBusy && (
-          <button type="button" onClick={() => void cancel()}>
+          <button type="button" onClick={() => void chat.stop()}>
             Stop
           </button>
         )}
@@ -66,17 +59,20 @@ function Chat({ api, id, messages }: ChatProps & { readonly messages: UIMessage[
 
 type PartProps = {
   readonly part: UIMessage['parts'][number]
+  /** The hook forgets what is answered while it takes up a turn. */
+  readonly isBusy: boolean
   readonly answer: (answer: { id: string; approved: boolean }) => void | PromiseLike<void>
 }
 
-function Part({ part, answer }: PartProps) {
+function Part({ part, isBusy, answer }: PartProps) {
   if (part.type === 'text') return <p>{part.text}</p>
+  if (part.type === 'file') return <img src={part.url} alt={part.filename ?? ''} />
   if (!isToolUIPart(part)) return null
   const call = `${getToolName(part)} ${JSON.stringify(part.input)}`
   if (part.state !== 'approval-requested') return <pre>{`${call}: ${part.state}`}</pre>
   const { id } = part.approval
   return (
-    <fieldset>
+    <fieldset disabled={isBusy}>
       <legend>{call}</legend>
       <button type="button" onClick={() => void answer({ id, approved: true })}>
         Approve
@@ -88,11 +84,5 @@ function Part({ part, answer }: PartProps) {
   )
 }
 
-async function messagesOf(api: string, id: string): Promise<UIMessage[]> {
-  const response = await fetch(`${api}/${id}/messages`)
-  // A chat without messages does not exist yet.
-  return response.ok ? (await response.json()).messages : []
-}
-
 const root = document.getElementById('root')
-if (root) createRoot(root).render(<Page api="http://127.0.0.1:4111/ui/support" id="ticket-42" />)
+if (root) createRoot(root).render(<Page url="http://127.0.0.1:4111/ui/support" id="ticket-42" />)

@@ -2,6 +2,8 @@
 export const failpoints = [
   'send.before_commit',
   'send.after_commit',
+  'retry.before_commit',
+  'retry.after_commit',
   'resolve.before_commit',
   'resolve.after_commit',
   'cancel.before_commit',
@@ -21,6 +23,7 @@ export const failpoints = [
   'owner.after_park',
   'model.before_call',
   'model.during_stream',
+  'model.after_break',
   'model.after_stream',
   'tool.before_run',
   'tool.after_run',
@@ -64,11 +67,15 @@ export const childFailpoints = [
   'child.after_cancel',
 ] as const
 
+/** Points that only deliveries to subscribers reach. They have a crash program of their own. */
+export const outboxFailpoints = ['outbox.before_run', 'outbox.after_run'] as const
+
 export type Failpoint =
   | (typeof failpoints)[number]
   | (typeof snapshotFailpoints)[number]
   | (typeof flowFailpoints)[number]
   | (typeof childFailpoints)[number]
+  | (typeof outboxFailpoints)[number]
 
 let handler: ((name: Failpoint) => void) | null = null
 

@@ -14,3 +14,16 @@ export function isRecord(value: unknown): value is { readonly [key: string]: unk
 export function textOf(value: unknown): string | null {
   return typeof value === 'string' && value !== '' ? value : null
 }
+
+/** Whether both say the same. The order of members does not matter. */
+export function isSameJson(one: Json, other: Json): boolean {
+  if (one === other) return true
+  if (typeof one !== 'object' || typeof other !== 'object' || one === null || other === null) return false
+  if (Array.isArray(one) !== Array.isArray(other)) return false
+  const [left, right] = [one as Record<string, Json>, other as Record<string, Json>]
+  const keys = Object.keys(left)
+  return (
+    keys.length === Object.keys(right).length &&
+    keys.every((key) => Object.hasOwn(right, key) && isSameJson(left[key]!, right[key]!))
+  )
+}

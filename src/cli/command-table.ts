@@ -31,6 +31,11 @@ export const commandTable: readonly CommandEntry[] = [
     load: async () => (await import('./commands/serve.ts')).serveCommand,
   },
   {
+    name: 'studio',
+    summary: 'Print the address of the studio, or read an export in it',
+    load: async () => (await import('./commands/studio.ts')).studio,
+  },
+  {
     name: 'list',
     summary: 'List conversations, the newest first',
     load: async () => (await import('./commands/list.ts')).list,
@@ -68,17 +73,22 @@ export const commandTable: readonly CommandEntry[] = [
   {
     name: 'extend',
     summary: 'Move the deadline of a call that waits',
-    load: async () => (await import('./commands/extend.ts')).extend,
+    load: async () => (await import('./commands/conversation.ts')).extend,
   },
   {
     name: 'note',
     summary: 'Append a note of your own to a conversation',
-    load: async () => (await import('./commands/extend.ts')).note,
+    load: async () => (await import('./commands/conversation.ts')).note,
   },
   {
     name: 'cancel',
     summary: 'End the open turn of a conversation',
     load: async () => (await import('./commands/answer.ts')).cancel,
+  },
+  {
+    name: 'retry',
+    summary: 'Send the messages of a turn again, in its place',
+    load: async () => (await import('./commands/conversation.ts')).retry,
   },
   {
     name: 'rename',
@@ -112,7 +122,7 @@ export const commandTable: readonly CommandEntry[] = [
   },
   {
     name: 'flows resume',
-    summary: 'Answer a suspended session',
+    summary: 'Answer a waiting session',
     load: async () => (await import('./commands/flows.ts')).flowsResume,
   },
   {
@@ -129,6 +139,11 @@ export const commandTable: readonly CommandEntry[] = [
     name: 'doctor',
     summary: 'Check every row of a store against its log, and repair derived data',
     load: async () => (await import('./commands/doctor.ts')).doctor,
+  },
+  {
+    name: 'deliveries',
+    summary: 'List what could not be delivered to subscribers, and have it tried again',
+    load: async () => (await import('./commands/deliveries.ts')).deliveries,
   },
   {
     name: 'unquarantine',

@@ -1,7 +1,7 @@
 import { checkSignal, readOptions } from '../base/errors/read-options.ts'
 import type { Json, JsonObject } from '../base/json.ts'
 import type { TurnOutcome } from '../engine/live/turn-outcome.ts'
-import type { WhenBusy } from '../engine/turn-options.ts'
+import type { RetryOptions, WhenBusy } from '../engine/turn-options.ts'
 import type { LogEvent } from '../log/events.ts'
 import type { Answered, AnswerOptions, CallRef } from '../runtime/answer-call.ts'
 import type { DeadlineOptions, Extended } from '../runtime/extend-deadline.ts'
@@ -22,7 +22,7 @@ import {
   type RemoteRecord,
   readEvents,
 } from './pages.ts'
-import { type ClientOptions, givenOptions, pathPart, requestJson } from './request.ts'
+import { type ClientOptions, deleted, givenOptions, pathPart, requestJson } from './request.ts'
 import { views, type Watched, type WatchOptions, watch, watchWithMore } from './watch.ts'
 
 /** A user's message: text, or parts. A file is given by its URL, which may be a `data:` URL. */
@@ -38,6 +38,12 @@ export type RemoteSendOptions = {
   /** A repeated key returns the same turn. Without a key, each `send` opens a new turn. */
   readonly key?: string
   readonly whenBusy?: WhenBusy
+  /** The turn that this message takes the place of, with all after it: an edit. */
+  readonly replaces?: string
+  /** With `replaces`: also where a tool was started that must not be repeated by itself. */
+  readonly force?: boolean
+  /** JSON of the request, in `turn.data` of hooks and tools. At most 64 KiB. */
+  readonly data?: unknown
   /** A JSON Schema, accepted if the server has `callerSchemas`. False turns off the agent's. */
   readonly output?: JsonObject | false
   readonly untilTool?: string
@@ -52,6 +58,8 @@ export type RemoteConversation = {
   readonly id: string
   /** Durable when it resolves. */
   send(message: RemoteMessage, options?: RemoteSendOptions): Promise<{ readonly turnId: string }>
+  /** Sends the messages of a turn again, in its place. Default: the newest. */
+  retry(turnId?: string, options?: RetryOptions): Promise<{ readonly turnId: string }>
   /** Resolves when the turn has ended or waits for input. */
   outcome(turnId: string, options?: { readonly signal?: AbortSignal }): Promise<TurnOutcome>
   /** Null removes the title. */
@@ -66,7 +74,8 @@ export type RemoteConversation = {
   /** Data is JSON, at most 64 KiB with its name. */
   note(name: string, data: unknown): Promise<{ readonly seq: number }>
   record(): Promise<RemoteRecord>
-  view(): Promise<View>
+  /** `at`: as it was after that event, for people to go back to. Nothing live is in it. `foldView` adds the events that follow. */
+  view(options?: { readonly at?: number }): Promise<View>
   history(page?: { readonly before?: number; readonly limit?: number }): Promise<HistoryPage>
   /** Events after `after`, or the newest, read in as many requests as needed. Default of `limit`: 200. */
   events(range?: EventsRange): Promise<LogEvent[]>
@@ -85,7 +94,8 @@ export type RemoteConversation = {
   /** The conversation it was forked from, the one before that, and so on to the first. */
   lineage(): Promise<Lineage>
   continue(): Promise<void>
-  delete(): Promise<void>
+  /** False when there was none. */
+  delete(): Promise<boolean>
   modelCalls(): Promise<ModelCallSummary[]>
   modelCall(turnRef: string): Promise<RemoteModelCall[]>
   explain(turnRef: string): Promise<Explanation[]>
@@ -118,6 +128,10 @@ export function remoteConversation(options: ClientOptions, id: string, agent: st
       const sending = givenOptions('options', given)
       return post('/messages', () => ({ ...sending, message, agent }))
     },
+    async retry(turnId, given) {
+      const { key, force } = readOptions('options', given, ['key', 'force'])
+      return post('/retry', () => ({ turnId, key, force }))
+    },
     async outcome(turnId, waiting) {
       const { signal } = readOptions('options', waiting, ['signal'])
       if (signal !== undefined) checkSignal('signal', signal)
@@ -135,19 +149,19 @@ export function remoteConversation(options: ClientOptions, id: string, agent: st
     rename: async (title) => void (await post('/rename', () => ({ title }))),
     async approve(call, given) {
       const approving = givenOptions('options', given)
-      return answering(call, 'approve', () => ({ args: approving.args, key: approving.key }))
+      return answering(call, 'approve', () => ({ args: approving.args, ...answerOptions(approving) }))
     },
     async deny(call, given) {
       const denying = givenOptions('options', given)
-      return answering(call, 'deny', () => ({ reason: denying.reason, key: denying.key }))
+      return answering(call, 'deny', () => ({ reason: denying.reason, ...answerOptions(denying) }))
     },
     async answer(call, value, given) {
-      const { key } = readOptions('options', given, ['key'])
-      return answering(call, 'answer', () => ({ value, key }))
+      const answered = answerOptions(given)
+      return answering(call, 'answer', () => ({ value, ...answered }))
     },
     async resolve(call, value, given) {
-      const { key } = readOptions('options', given, ['key'])
-      return answering(call, 'resolve', () => ({ value, key }))
+      const answered = answerOptions(given)
+      return answering(call, 'resolve', () => ({ value, ...answered }))
     },
     async extendDeadline(call, given) {
       const { expiresInMs } = readOptions('options', given ?? null, ['expiresInMs'])
@@ -155,7 +169,7 @@ export function remoteConversation(options: ClientOptions, id: string, agent: st
     },
     note: async (name, data) => post('/notes', () => ({ name, data })),
     record: () => get(''),
-    view: () => get('/view'),
+    view: (given) => get('/view', given),
     history: (page) => get('/history', page),
     events: (range) => readEvents(get, '/events', range),
     eventPages: (range) => eventPages(get, '/events', range),
@@ -168,10 +182,14 @@ export function remoteConversation(options: ClientOptions, id: string, agent: st
     forks: async (page) => (await get<{ forks: RemoteRecord[] }>('/forks', page)).forks,
     lineage: () => allLineage(ask, id, (of) => `/conversations/${pathPart('conversation id', of)}/lineage`),
     continue: async () => void (await post('/continue')),
-    delete: async () => void (await requestJson(options, path, { method: 'DELETE' })),
+    delete: () => deleted(options, path, 'conversation_not_found'),
     modelCalls: () => allModelCalls(get, '/model-calls'),
     modelCall: (turnRef) => allAttempts(get, callPath(turnRef)),
     explain: (turnRef) => allExplanations(get, `${callPath(turnRef)}/explain`),
     snapshot: async () => (await get<{ snapshot: Json }>('/snapshot')).snapshot,
   }
+}
+
+function answerOptions(given: AnswerOptions | undefined): AnswerOptions {
+  return readOptions('options', given, ['key', 'digest'])
 }

@@ -4,7 +4,7 @@ import type { FlowEndStanding, FlowStanding, FlowStatus } from '../engine/flow/f
 import type { LogEvent } from '../log/events.ts'
 import type { FlowRecord, FlowSuspension, SessionForkOptions, WaitOptions } from '../runtime/flow-session.ts'
 import { allLineage, type EventsRange, type Lineage, type RemotePage, type RemoteRecord, readEvents } from './pages.ts'
-import { type ClientOptions, givenOptions, pathPart, requestJson } from './request.ts'
+import { type ClientOptions, deleted, givenOptions, pathPart, requestJson } from './request.ts'
 import { type WatchOptions, watch } from './watch.ts'
 
 /** How long one request waits. */
@@ -46,7 +46,8 @@ export type RemoteFlow = {
   forks(page?: RemotePage): Promise<RemoteRecord[]>
   /** The session it was forked from, the one before that, and so on to the first. */
   lineage(): Promise<Lineage>
-  delete(): Promise<void>
+  /** False when there was none. */
+  delete(): Promise<boolean>
 }
 
 export function remoteFlow(options: ClientOptions, flow: string, id: string): RemoteFlow {
@@ -104,6 +105,6 @@ export function remoteFlow(options: ClientOptions, flow: string, id: string): Re
       const forking = givenOptions('options', given)
       return remoteFlow(options, flow, (await post<{ id: string }>('fork', () => ({ ...forking, id: newId }))).id)
     },
-    delete: async () => void (await requestJson(options, path, { method: 'DELETE' })),
+    delete: () => deleted(options, path, 'no_session'),
   }
 }

@@ -3,16 +3,33 @@ export { PerdureError } from '../base/errors/perdure-error.ts'
 export { RemoteError, ServerUnreachableError } from '../base/errors/server-errors.ts'
 export type { Json, JsonObject } from '../base/json.ts'
 export type { TurnOutcome } from '../engine/live/turn-outcome.ts'
+export { argsDigest } from '../log/codec.ts'
 export type { LogEvent } from '../log/events.ts'
-export type { Answered, CallRef } from '../runtime/answer-call.ts'
+export { explain } from '../prompt/explain.ts'
+export type { Answered, AnswerOptions, CallRef } from '../runtime/answer-call.ts'
 export type { DeadlineOptions, Extended } from '../runtime/extend-deadline.ts'
 export type { HistoryPage } from '../runtime/read/history.ts'
-export type { InboxCall, InboxItem, InboxQuestion, SessionFilter, SessionStatus } from '../runtime/read/lists.ts'
-export { projectView, type WatchEvent } from '../view/growing-view.ts'
+export type {
+  InboxCall,
+  InboxItem,
+  InboxQuestion,
+  LastMessage,
+  ListFilter,
+  ListStatus,
+  SessionFilter,
+  SessionStatus,
+} from '../runtime/read/lists.ts'
+export type { Totals, TotalsFilter } from '../runtime/read/totals.ts'
+export type { ModelTokens, Percentiles, Stats, StatsBucket, StatsNode, StatsWindow } from '../upkeep/stats.ts'
+export { foldView, projectView, type WatchEvent } from '../view/growing-view.ts'
 export type { Draft, DraftPart, LiveEvent, PendingItem, View, ViewMessage, ViewPart } from '../view/view.ts'
+export type { ChatRequest, ChatSending } from './chat-turns.ts'
 export type { RemoteConversation, RemoteMessage, RemotePart, RemoteSendOptions } from './conversation.ts'
 export { type Client, createClient, type RemoteSession } from './create-client.ts'
 export type { RemoteFlow, RemoteFlowStatus, RemoteStanding, WatchedSession } from './flow.ts'
+export type { LiveFrame, LiveOptions, WaitingCall } from './live.ts'
 export type { Explanation, ModelCallSummary, RemoteModelCall, RemoteRecord } from './pages.ts'
+export { type PerdureTransport, perdureTransport, type TransportOptions } from './perdure-transport.ts'
 export type { ClientOptions } from './request.ts'
+export type { ChatMessage } from './shown-message.ts'
 export type { Watched, WatchOptions } from './watch.ts'

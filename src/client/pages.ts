@@ -2,7 +2,8 @@ import type { ErrorCode } from '../base/errors/codes.ts'
 import { readOptions } from '../base/errors/read-options.ts'
 import type { LogEvent } from '../log/events.ts'
 import type { Explanation } from '../prompt/explain.ts'
-import type { ConversationRecord, ModelCall } from '../store/records.ts'
+import type { ListedConversation } from '../runtime/read/lists.ts'
+import type { ModelCall } from '../store/records.ts'
 
 export type { Explanation } from '../prompt/explain.ts'
 
@@ -95,7 +96,7 @@ export async function allLineage(get: Get, id: string, pathOf: (id: string) => s
 }
 
 /** The list entry of a conversation. */
-export type RemoteRecord = Omit<ConversationRecord, 'settings' | 'fsmState' | 'quarantine'> & {
+export type RemoteRecord = Omit<ListedConversation, 'settings' | 'fsmState' | 'quarantine' | 'problem'> & {
   /** Set while it is quarantined: no process works on it until an operator releases it. */
   readonly quarantinedAt?: number
   /**

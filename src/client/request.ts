@@ -1,3 +1,4 @@
+import type { ErrorCode } from '../base/errors/codes.ts'
 import { PerdureError } from '../base/errors/perdure-error.ts'
 import { readArgument, shown } from '../base/errors/read-options.ts'
 import { RemoteError, type RemoteProblem, ServerUnreachableError } from '../base/errors/server-errors.ts'
@@ -153,5 +154,16 @@ function setQuery(url: URL, query: object): void {
       throw new InvalidArgumentError(name, `must be a number or a string, not ${shown(value)}`)
     }
     url.searchParams.set(name, String(value))
+  }
+}
+
+/** False when there was nothing to delete, as in the runtime; on the wire that is an error with this code. */
+export async function deleted(options: ClientOptions, path: string, missing: ErrorCode): Promise<boolean> {
+  try {
+    await requestJson(options, path, { method: 'DELETE' })
+    return true
+  } catch (error) {
+    if (PerdureError.isInstance(error) && error.code === missing) return false
+    throw error
   }
 }

@@ -19,15 +19,17 @@ export type WatchOptions = {
   readonly backoff?: Partial<DelayBounds>
   /** A connection that is silent for longer is dropped. Heartbeats come more often. Default: 45,000. */
   readonly silentMs?: number
-  /** Called with the reason each time a connection is lost. */
-  readonly onDisconnect?: (error: unknown) => void
+  /** Called each time the server has accepted the connection, before its first event. */
+  readonly onConnect?: () => void
+  /** Called with the reason each time a connection is lost, and with the delay before the next attempt. */
+  readonly onDisconnect?: (error: unknown, retryInMs: number) => void
 }
 
 /** An event, and the id to continue after. */
 export type Watched<Event = WatchEvent> = { readonly id: string | null; readonly event: Event }
 
 /** Event ids are short. A longer one would overflow the request headers, which looks like a broken connection. */
-const maxIdCharacters = 255
+export const maxIdCharacters = 255
 
 /**
  * A snapshot and the events after it. Reconnects as needed. Ends with the signal; throws when the server refuses for
@@ -44,24 +46,26 @@ export async function* watch<Event = WatchEvent>(
 /** `hasMore`: the next event has already arrived. */
 export type WithMore<Event = WatchEvent> = { readonly watched: Watched<Event>; readonly hasMore: boolean }
 
-/** Like `watch`, for readers that handle events together that arrived together. */
+/** Like `watch`, for readers that handle events together that arrived together. `query` is read for each connection. */
 export async function* watchWithMore<Event = WatchEvent>(
   options: ClientOptions,
   path: string,
   given?: WatchOptions,
+  query: () => object = () => ({}),
 ): AsyncGenerator<WithMore<Event>, void, void> {
   const watching = readWatchOptions(given)
   const { signal, onDisconnect = () => {} } = watching
   let lastId = watching.after === undefined ? null : String(watching.after)
   let failures = 0
   const reconnectLater = async (error: unknown): Promise<void> => {
-    onDisconnect(error)
     failures += 1
-    await pause(backoffMs(error, failures, watching.backoff), { signal })
+    const retryInMs = backoffMs(error, failures, watching.backoff)
+    onDisconnect(error, retryInMs)
+    await pause(retryInMs, { signal })
   }
   while (!signal?.aborted) {
     try {
-      for await (const together of connection(options, path, lastId, watching)) {
+      for await (const together of connection(options, path, lastId, { ...watching, query: query() })) {
         failures = 0
         for (const [index, { id, data }] of together.entries()) {
           lastId = id ?? lastId
@@ -80,14 +84,15 @@ export async function* watchWithMore<Event = WatchEvent>(
 
 /** Checked before the first connection: later, a bad option looks like a broken connection and is retried. */
 function readWatchOptions(given: WatchOptions | undefined): WatchOptions {
-  const options = readOptions('options', given, ['after', 'signal', 'backoff', 'silentMs', 'onDisconnect'])
-  const { after, signal, silentMs, onDisconnect } = options
+  const options = readOptions('options', given, ['after', 'signal', 'backoff', 'silentMs', 'onConnect', 'onDisconnect'])
+  const { after, signal, silentMs, onConnect, onDisconnect } = options
   const isPlace = typeof after === 'number' || (typeof after === 'string' && after.length <= maxIdCharacters)
   if (after !== undefined && !isPlace)
     throw new InvalidArgumentError('after', `must be a seq or the id of an event, not ${shown(after)}`)
   if (signal !== undefined) checkSignal('signal', signal)
-  if (onDisconnect !== undefined && typeof onDisconnect !== 'function')
-    throw new InvalidArgumentError('onDisconnect', 'must be a function')
+  for (const [name, callback] of Object.entries({ onConnect, onDisconnect }))
+    if (callback !== undefined && typeof callback !== 'function')
+      throw new InvalidArgumentError(name, 'must be a function')
   const backoff = readOptions('backoff', options.backoff, ['firstMs', 'mostMs'])
   for (const [name, ms] of Object.entries({ silentMs, ...backoff })) {
     if (ms !== undefined && !(typeof ms === 'number' && Number.isFinite(ms) && ms >= 0))
@@ -125,7 +130,7 @@ async function* connection(
   options: ClientOptions,
   path: string,
   lastId: string | null,
-  { signal, silentMs = 45_000 }: WatchOptions,
+  { signal, silentMs = 45_000, onConnect = () => {}, query }: WatchOptions & { readonly query: object },
 ) {
   const silent = new AbortController()
   const connected = signal ? AbortSignal.any([signal, silent.signal]) : silent.signal
@@ -137,8 +142,9 @@ async function* connection(
   }
   try {
     const headers = { accept: 'text/event-stream', ...(lastId === null ? {} : { 'last-event-id': lastId }) }
-    const { body } = await request(options, path, { headers, signal: connected })
+    const { body } = await request(options, path, { headers, query, signal: connected })
     if (!body) throw new ServerUnreachableError('its response is empty')
+    onConnect()
     // A `fetch` that calls a handler in this process does not end the body with the signal.
     yield* readEvents(body.pipeThrough(new TransformStream(), { signal: connected }), onBytes)
   } catch (error) {

@@ -22,6 +22,8 @@ test('what an agent may have is no problem', () => {
     { title: { model, instructions: 'Short.' } },
     { tools: [find], untilTool: 'find', hooks: [guard], retry: false },
     { retry: { maxAttempts: 1, baseMs: 0, maxMs: 0 } },
+    { timeouts: { firstChunkMs: 1, betweenChunksMs: 1, totalMs: 1 } },
+    { timeouts: {} },
     {
       context: {
         workingBudget: 1,
@@ -65,6 +67,10 @@ test.each<[object, string]>([
   [{ retry: { maxAttempts: 0 } }, "'retry': 'maxAttempts' must be a whole number of at least 1, not 0"],
   [{ retry: { baseMs: 1.5 } }, "'retry': 'baseMs' must be a whole number of at least 0, not 1.5"],
   [{ retry: { tries: 1 } }, "'retry': unknown key 'tries'"],
+  [{ timeouts: { firstChunkMs: 0 } }, "'timeouts': 'firstChunkMs' must be a whole number of at least 1, not 0"],
+  [{ timeouts: { totalMs: Number.NaN } }, "'timeouts': 'totalMs' must be a whole number of at least 1, not NaN"],
+  [{ timeouts: { chunkMs: 5 } }, "'timeouts': unknown key 'chunkMs'"],
+  [{ timeouts: false }, "'timeouts': it must be an object"],
   [{ context: { windowTurns: 0 } }, "'context': 'windowTurns' must be a whole number of at least 1, not 0"],
   [{ context: { tokenizer: 'gpt' } }, "'context': 'tokenizer' must be a function of text"],
   [{ context: { size: 1 } }, "'context': unknown key 'size'"],

@@ -2,6 +2,7 @@ import type { JsonObject } from '../base/json.ts'
 import type { AgentState } from './agent-state.ts'
 import type { Hook } from './create-hook.ts'
 import type { Extension } from './define-extension.ts'
+import type { AfterHook } from './define-subscriber.ts'
 import type { ChunkTransformer, LanguageModel, ModelChooser, ModelSettings } from './language-model.ts'
 import type { Schema } from './schema.ts'
 import type { Retention, Tool, ToolSet } from './tool.ts'
@@ -26,6 +27,7 @@ export type Agent<
   readonly tools: Tools
   readonly toolSet: ToolSet
   readonly hooks: readonly Hook[]
+  readonly afterHooks: readonly AfterHook[]
   readonly transformChunk: ChunkTransformer | null
   readonly output: Schema | null
   readonly outputJsonSchema: JsonObject | null
@@ -40,6 +42,7 @@ export type Agent<
   readonly hookTimeoutMs: number
   readonly reveal: Reveal
   readonly retry: RetrySettings | false
+  readonly timeouts: TimeoutSettings
   readonly context: ContextSettings
   readonly audit: AuditLevel
   /** Null: conversations get no title. */
@@ -59,8 +62,18 @@ export type AuditLevel = 'off' | 'records' | 'full'
  */
 export type Reveal = 'live' | 'judged'
 
-/** How a model call that failed before its first chunk is retried. Delays grow from `baseMs` to `maxMs`. */
+/**
+ * How often each model is called for one message: an attempt that fails, or whose stream breaks off, is made again.
+ * Delays grow from `baseMs` to `maxMs`.
+ */
 export type RetrySettings = { readonly maxAttempts: number; readonly baseMs: number; readonly maxMs: number }
+
+/** How long each attempt at a message may take: until its first chunk, between two chunks, and in all. */
+export type TimeoutSettings = {
+  readonly firstChunkMs: number
+  readonly betweenChunksMs: number
+  readonly totalMs: number
+}
 
 /** Null: the agent's own model, and built-in instructions. */
 export type TitleSettings = { readonly model: LanguageModel | null; readonly instructions: string | null }

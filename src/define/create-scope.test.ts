@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { createScope, isSystemScope, systemScope } from './scope.ts'
 
 test('a scope holds the user, the tenant and what the app assigned', () => {
@@ -38,6 +38,15 @@ test('the system scope has a tenant and no user', () => {
   expect(systemScope('acme')).toEqual({ tenant: 'acme', assigns: {}, system: true })
   expect(systemScope()).not.toHaveProperty('user')
   expect(isSystemScope(systemScope())).toBe(true)
+})
+
+test('the system scope of another copy of the package is known, and a copy of the scope is not', async () => {
+  const known = systemScope('acme')
+  vi.resetModules()
+  const other = await import('./scope.ts')
+  expect(other.isSystemScope).not.toBe(isSystemScope)
+  expect([other.isSystemScope(known), isSystemScope(other.systemScope())]).toEqual([true, true])
+  for (const copy of [{ ...known }, structuredClone(known)]) expect(other.isSystemScope(copy)).toBe(false)
 })
 
 test('the system has a tenant that is a name, or none', () => {

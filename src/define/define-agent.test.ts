@@ -37,7 +37,9 @@ test('an agent has defaults for everything but its name and model', () => {
     maxDepth: 4,
     maxRegenerations: 2,
     hookTimeoutMs: 5_000,
+    afterHooks: [],
     reveal: 'live',
+    timeouts: { firstChunkMs: 240_000, betweenChunksMs: 240_000, totalMs: 1_800_000 },
     retry: { maxAttempts: 3, baseMs: 500, maxMs: 8_000 },
     context: {
       workingBudget: 30_000,

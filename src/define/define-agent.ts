@@ -1,5 +1,5 @@
 import { DefinitionError } from '../base/errors/definition-errors.ts'
-import { unknownKeys } from '../base/errors/read-options.ts'
+import { numberProblems, unknownKeys } from '../base/errors/read-options.ts'
 import type { JsonObject } from '../base/json.ts'
 import { errorText } from '../base/redact/redactor.ts'
 import { defaultMaxDepth } from '../log/child-call.ts'
@@ -15,8 +15,10 @@ import {
   contextSettings,
   type RetrySettings,
   type Reveal,
+  type TimeoutSettings,
   type TitleSettings,
 } from './agent.ts'
+import { callLimitProblems, retrySettings, timeoutSettings } from './call-limits.ts'
 import { createHook, type Hook, type HookAttributes } from './create-hook.ts'
 import {
   type AllTools,
@@ -26,6 +28,7 @@ import {
   isExtension,
   type StateOf,
 } from './define-extension.ts'
+import { type AfterHook, afterHook, isAfterHook } from './define-subscriber.ts'
 import {
   type ChunkTransformer,
   demandedTool,
@@ -52,12 +55,12 @@ export type AgentAttributes<
   readonly name: Name
   /** A model, or a function that chooses one before each model call. It gets the turn without its context. */
   readonly model: LanguageModel | ModelChooser
-  /** Tried in order when the model cannot be reached. */
+  /** Tried in order when the model cannot be reached, or its streams break off. */
   readonly fallbackModels?: readonly LanguageModel[]
   readonly settings?: ModelSettings
   readonly instructions?: string | ((turn: Turn<FullState<State, Extensions>>) => string)
   readonly tools?: Tools
-  readonly hooks?: readonly (Hook | HookAttributes)[]
+  readonly hooks?: readonly (Hook | HookAttributes | AfterHook)[]
   readonly transformChunk?: ChunkTransformer
   /** Each turn ends with an object of this schema. */
   readonly output?: Out
@@ -79,6 +82,8 @@ export type AgentAttributes<
   readonly reveal?: Reveal
   /** Default: 3 attempts, from 500 ms to 8,000 ms apart. */
   readonly retry?: Partial<RetrySettings> | false
+  /** Default: 4 minutes for the first chunk, 4 minutes between two, 30 minutes in all. */
+  readonly timeouts?: Partial<TimeoutSettings>
   readonly context?: ContextAttributes
   /** Default: `off`. */
   readonly audit?: AuditLevel
@@ -123,7 +128,9 @@ export function defineAgent(attributes: AgentAttributes): Agent {
   if (problems.length > 0) throw new DefinitionError(`The agent '${String(Object(attributes).name)}'`, problems)
   const { name, model, output, extensions = [] } = attributes
   const tools = [...(attributes.tools ?? []), ...extensions.flatMap((extension) => extension.tools)]
-  const hooks = [...(attributes.hooks ?? []).map(createHook), ...extensions.flatMap((extension) => extension.hooks)]
+  const given = attributes.hooks ?? []
+  const own = given.filter((hook): hook is Hook | HookAttributes => !isAfterHook(hook)).map(createHook)
+  const hooks = [...own, ...extensions.flatMap((extension) => extension.hooks)]
   const agent = {
     name,
     model,
@@ -133,6 +140,7 @@ export function defineAgent(attributes: AgentAttributes): Agent {
     tools: Object.freeze(tools),
     toolSet: new Map(tools.map((tool) => [tool.name, tool])),
     hooks: Object.freeze(hooks),
+    afterHooks: Object.freeze(given.filter(isAfterHook)),
     transformChunk: attributes.transformChunk ?? null,
     output: output ?? null,
     outputJsonSchema: output ? toJsonSchema(output) : null,
@@ -145,18 +153,13 @@ export function defineAgent(attributes: AgentAttributes): Agent {
     hookTimeoutMs: attributes.hookTimeoutMs ?? 5_000,
     reveal: attributes.reveal ?? 'live',
     retry: retrySettings(attributes.retry),
+    timeouts: timeoutSettings(attributes.timeouts),
     context: contextSettings(attributes.context),
     audit: attributes.audit ?? 'off',
     title: titleSettings(attributes.title),
     state: agentState(attributes, extensions),
   }
   return brandAgent(agent, attributes)
-}
-
-function retrySettings(retry: AgentAttributes['retry'] = {}): RetrySettings | false {
-  if (retry === false) return false
-  const { maxAttempts = 3, baseMs = 500, maxMs = 8_000 } = retry
-  return Object.freeze({ maxAttempts, baseMs, maxMs })
 }
 
 function titleSettings(title: AgentAttributes['title'] = false): TitleSettings | null {
@@ -220,7 +223,7 @@ export function agentProblems(attributes: unknown): string[] {
     ...extensionProblems(agent, extensions),
     ...stateProblems(agent, extensions),
     ...numberProblems(agent, agentNumbers),
-    ...retryProblems(agent),
+    ...callLimitProblems(agent),
     ...contextProblems(agent),
   ]
 }
@@ -244,6 +247,7 @@ const agentKeys = [
   'hookTimeoutMs',
   'reveal',
   'retry',
+  'timeouts',
   'context',
   'audit',
   'title',
@@ -263,7 +267,6 @@ const agentNumbers = {
   maxRegenerations: 0,
   hookTimeoutMs: 1,
 }
-const retryNumbers = { maxAttempts: 1, baseMs: 0, maxMs: 0 }
 const contextNumbers = { workingBudget: 1, ceiling: 1, injectionReserve: 0, windowTurns: 1 }
 
 function basicProblems(given: Given): string[] {
@@ -327,9 +330,10 @@ function toolProblems({ tools = [], untilTool, settings }: Given, extensions: re
 
 function hookProblems({ hooks = [] }: Given): string[] {
   if (!Array.isArray(hooks)) return ["'hooks' must be a list"]
-  const problems = hooks.flatMap((hook: HookAttributes, index) => {
+  const problems = hooks.flatMap((hook: HookAttributes | AfterHook, index) => {
     try {
-      createHook(hook)
+      if (isAfterHook(hook)) afterHook(hook.name, hook.run, hook.options)
+      else createHook(hook)
       return []
     } catch (error) {
       return DefinitionError.isInstance(error)
@@ -341,13 +345,6 @@ function hookProblems({ hooks = [] }: Given): string[] {
   const names = hooks.map((hook) => String(Object(hook).name))
   for (const name of repeated(names)) problems.push(`there are several hooks named '${name}'`)
   return problems
-}
-
-function retryProblems({ retry = {} }: Given): string[] {
-  if (retry === false) return []
-  return [...unknownKeys(retry, Object.keys(retryNumbers)), ...numberProblems(Object(retry), retryNumbers)].map(
-    (problem) => `'retry': ${problem}`,
-  )
 }
 
 function contextProblems({ context = {} }: Given): string[] {
@@ -364,14 +361,6 @@ function contextProblems({ context = {} }: Given): string[] {
     if (model !== undefined && !isLanguageModel(model)) problems.push(`'summarise.model' ${notAModel}`)
   }
   return problems.map((problem) => `'context': ${problem}`)
-}
-
-function numberProblems(given: Given, least: { readonly [key: string]: number }): string[] {
-  return Object.entries(least).flatMap(([key, min]) => {
-    const value = given[key]
-    if (value === undefined || (Number.isSafeInteger(value) && (value as number) >= min)) return []
-    return [`'${key}' must be a whole number of at least ${min}, not ${String(value)}`]
-  })
 }
 
 function repeated(names: readonly string[]): string[] {

@@ -85,6 +85,8 @@ function described(attributes: Exclude<ToolAttributes, ProviderAttributes>) {
     expiresInMs: attributes.expiresInMs ?? null,
     retention: attributes.retention ?? null,
     prompt: typeof prompt === 'function' ? prompt : () => prompt,
+    hasPrompt: attributes.prompt !== undefined,
+    describe: attributes.describe ?? (() => null),
     modelOptions: modelOptions(attributes),
     providerTool: null,
   }
@@ -190,7 +192,18 @@ type ProviderAttributes<Name extends string = string, In extends Schema = Schema
   readonly args?: JsonObject
   readonly retention?: Retention
   readonly providerOptions?: ModelOptions['providerOptions']
-} & None<'run' | 'output' | 'approval' | 'agent' | 'timeoutMs' | 'ifInterrupted' | 'expiresInMs' | 'prompt' | 'strict'>
+} & None<
+  | 'run'
+  | 'output'
+  | 'approval'
+  | 'agent'
+  | 'timeoutMs'
+  | 'ifInterrupted'
+  | 'expiresInMs'
+  | 'prompt'
+  | 'describe'
+  | 'strict'
+>
 
 type AgentAttributes<
   Name extends string = string,
@@ -210,8 +223,13 @@ type Described<Name extends string, In extends Schema> = {
   /** Limits the wait for a person. Default: none. */
   readonly expiresInMs?: number
   readonly retention?: Retention
-  /** What a person sees when the call waits for one. Default: the description. */
+  /** What a person sees when the call waits for one. Default: what `describe` returns, else the description. */
   readonly prompt?: string | ((args: SchemaOutput<In>, turn: Turn) => Json | Promise<Json>)
+  /**
+   * Says in one line what the call will do, as in "Refund 50.00 EUR for order o-17". Recorded with the call and shown wherever the call waits; it is the prompt of a tool
+   * without one. Must be synchronous. At most 500 characters are kept, without secrets; where it throws or returns no text, the call goes on without a line.
+   */
+  readonly describe?: (args: SchemaOutput<In>) => string
   readonly strict?: boolean
   readonly providerOptions?: ModelOptions['providerOptions']
 }

@@ -77,3 +77,15 @@ test('going on with a fresh record takes its input as it will be read back', asy
   await flow.continueAs(undefined as never)
   expect(continued).toEqual([{ at: '1970-01-01T00:00:00.000Z' }, null])
 })
+
+test.each<[string, (flow: ReturnType<typeof verbs>['flow']) => unknown]>([
+  ["'message' must be a string", (flow) => flow.agent('helper', { message: 7 as never })],
+  ['The agent is empty', (flow) => flow.agent('', { message: 'go' })],
+  ['The conversation id is empty', (flow) => flow.agent('helper', { id: '', message: 'go' })],
+  ["'kind' must be a string", (flow) => flow.request(7 as never, null)],
+  ["'ms' must be a whole number of at least 0, not -1", (flow) => flow.sleep(-1)],
+])('a verb with a wrong argument is refused: %s', async (problem, ask) => {
+  const { flow, asked } = verbs()
+  await expect((async () => ask(flow))()).rejects.toThrow(problem)
+  expect(asked).toEqual([])
+})

@@ -26,7 +26,7 @@ export type FlowVerbs = {
    */
   agent(
     agent: string | { readonly name: string },
-    options: { readonly id?: string; readonly message: string },
+    options: { readonly id?: string; readonly message: string; readonly data?: Json },
   ): Promise<AgentAnswer>
   now(): Promise<number>
   random(): Promise<number>
@@ -56,6 +56,8 @@ export type StepContext = { readonly id: string; readonly signal: AbortSignal }
 export type AgentAnswer = {
   readonly status: TurnStatus
   readonly text: string
+  /** As in `TurnOutcome`. Absent in answers that an earlier version recorded. */
+  readonly finishReason?: string | null
   readonly object: Json
   readonly reason: string | null
 }
@@ -90,12 +92,12 @@ export function flowVerbs(
       checkDuration('ms', ms, 0)
       return plain({ kind: 'sleep', ms })
     },
-    agent: (agent, { id, message }) => {
+    agent: (agent, { id, message, data }) => {
       const name = typeof agent === 'string' ? agent : agent.name
       checkId('agent', name)
       if (id !== undefined) checkId('conversation id', id)
       if (typeof message !== 'string') throw new InvalidArgumentError('message', 'must be a string')
-      return plain({ kind: 'agent', agent: name, id: id ?? null, message })
+      return plain({ kind: 'agent', agent: name, id: id ?? null, message, ...(data === undefined ? {} : { data }) })
     },
     now: () => plain({ kind: 'now' }),
     random: () => plain({ kind: 'random' }),

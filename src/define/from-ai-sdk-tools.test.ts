@@ -21,7 +21,7 @@ function execute(given: Tool | undefined, args: Json) {
 
 function prepare(given: Tool, input: Json) {
   const raw = { callId: 'c1', providerCallId: 'p1', name: given.name, input: JSON.stringify(input) }
-  return prepareCall(raw, new Map([[given.name, given]]), turn)
+  return prepareCall(raw, new Map([[given.name, given]]), turn, { redact: (text) => text })
 }
 
 const weather = tool({
@@ -126,6 +126,11 @@ test('what the model is told beside the schema comes along', () => {
   expect(modelTools([converted!])).toMatchObject([
     { strict: true, inputExamples: [{ input: { id: 'a' } }], providerOptions: { openai: { x: 1 } } },
   ])
+})
+
+test('what a tool does not say is left out of what the model is told', () => {
+  const [converted] = fromAiSdkTools({ find: tool({ inputSchema: z.object({}), execute: async () => 1 }) })
+  expect(converted!.modelOptions).toStrictEqual({})
 })
 
 test('a tool of the provider is run where the provider says', () => {

@@ -9,14 +9,12 @@ import type { TurnState } from '../log/state.ts'
 export interface Register {}
 
 /**
- * The identity that acts: the application's own type if it registered one. Never stored. A turn that continues after a
- * crash gets the result of `restoreScope`, or a system scope without it: see `isSystemScope`.
+ * The identity that acts: the application's own type if it registered one. Never stored: hooks and tools get the result of
+ * `restoreScope`, or without it a scope of the stored tenant and user, in every process alike.
  */
 export type Scope = Register extends { readonly scope: infer AppScope } ? AppScope : BuiltinScope
 
-/**
- * Provides scopes. They are never stored: a scope is the one that acted in this process, or is restored from its id.
- */
+/** Provides scopes. They are never stored: each is rebuilt from the tenant and the id of the user in the log. */
 export type ScopeSource = {
   /** The scope of the user who opened the turn. */
   ofTurn(turn: TurnState): Promise<Scope>
@@ -25,8 +23,10 @@ export type ScopeSource = {
    * the deadline of a call has passed.
    */
   ofStep(turn: TurnState): Promise<Scope>
-  /** The scope that let the call run: of the approver, otherwise of the step. */
+  /** The scope that the call acts with: of the user who opened the turn, or of the step that made it where no person approved it. */
   ofCall(turn: TurnState, callId: string): Promise<Scope>
+  /** Whether rebuilding a scope may fail, because code of the application does it. */
+  readonly canFail: boolean
   /** For work outside turns. Null only without a tenant, so that a tenant's work never runs without its scope. */
   ofSystem(): Promise<Scope | null>
 }
@@ -39,6 +39,8 @@ export type BuiltinScope = {
   readonly assigns: Readonly<Record<string, unknown>>
   /** True for recovery and expiry, where no user acts. */
   readonly system: boolean
+  /** True for a scope that was rebuilt from tenant and user, because there is no `restoreScope`. */
+  readonly restored?: true
 }
 
 /** The scope of recovery and expiry. */
@@ -59,23 +61,57 @@ export function createScope(attributes: ScopeAttributes = {}): BuiltinScope {
   const { user, tenant, assigns = {} } = Object(attributes) as ScopeAttributes
   const problems = unknownKeys(attributes, ['user', 'tenant', 'assigns'])
   if (user !== undefined && !isName(user)) problems.push("'user' must be a string that is not empty")
+  if (isReservedUser(user)) problems.push(`'user' must not be '${user}': ${reserved}`)
   if (tenant !== undefined && !isName(tenant)) problems.push("'tenant' must be a string that is not empty")
   if (typeof assigns !== 'object' || assigns === null) problems.push("'assigns' must be an object")
   if (problems.length > 0) throw new DefinitionError('The scope', problems)
   return scopeOf({ ...(user === undefined ? {} : { user }), ...tenantOf(tenant), assigns, system: false })
 }
 
+/** The ids that the log has for no person: a user with one of them would be taken for the runtime, or for every user without a name. */
+export function isReservedUser(user: unknown): user is 'system' | 'anonymous' {
+  return user === 'system' || user === 'anonymous'
+}
+
+/** Follows the refused id in an error. */
+export const reserved = 'the log uses that id for the runtime itself, or for users without an id; give the user another'
+
+/** A scope as it can be rebuilt without the application: of a user, or of one without an id. */
+export function restoredScope(tenant: string, who: string): BuiltinScope {
+  if (who === 'system') return systemScope(tenant)
+  const user = who === 'anonymous' ? {} : { user: who }
+  return scopeOf({ ...user, ...(tenant === 'default' ? {} : { tenant }), assigns: {}, system: false, restored: true })
+}
+
+/** Whether `restoredScope` gives all that the scope says: it has a tenant and a user at most. */
+export function isRestorable(scope: object): boolean {
+  const prototype: unknown = Object.getPrototypeOf(scope)
+  if (prototype !== Object.prototype && prototype !== null) return false
+  const { assigns = {}, ...rest } = scope as Partial<BuiltinScope>
+  const isPlain = Reflect.ownKeys(rest).every((key) => plainKeys.includes(key))
+  return isPlain && typeof assigns === 'object' && Object.keys(assigns).length === 0
+}
+
+const plainKeys: readonly (string | symbol)[] = ['user', 'tenant', 'system', 'restored']
+
 /** The identity of recovery and expiry: a tenant without a user. */
 export function systemScope(tenant?: string): SystemScope {
   if (tenant !== undefined && !isName(tenant)) {
     throw new DefinitionError('The system scope', ["'tenant' must be a string that is not empty"])
   }
-  return scopeOf({ ...tenantOf(tenant), assigns: {}, system: true })
+  const scope: SystemScope = scopeOf({ ...tenantOf(tenant), assigns: {}, system: true })
+  systemScopes.add(scope)
+  return scope
 }
 
-/** Whether the scope belongs to recovery or expiry, not to a user. */
+const systemScopesKey = Symbol.for('perdure.systemScopes')
+const shared = globalThis as { [systemScopesKey]?: WeakSet<object> }
+/** Copies of this package in one process share it, so that each knows the scopes of the others. */
+const systemScopes = (shared[systemScopesKey] ??= new WeakSet())
+
+/** Whether the scope belongs to recovery or expiry, not to a user: `systemScope` made it. A copy of one, or a claim of a token that reads `system: true`, does not. */
 export function isSystemScope(scope: unknown): scope is SystemScope {
-  return typeof scope === 'object' && scope !== null && 'system' in scope && scope.system === true
+  return typeof scope === 'object' && scope !== null && systemScopes.has(scope)
 }
 
 function scopeOf<T extends BuiltinScope>(scope: T): T {

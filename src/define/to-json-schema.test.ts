@@ -38,6 +38,24 @@ test.each([
   )
 })
 
+test('a library is asked for draft 7, and for the newest draft where it does not know that one', () => {
+  const asked: string[] = []
+  const schemaOf = (known: string) => {
+    const input = ({ target }: { target: string }) => {
+      asked.push(target)
+      if (target !== known) throw new Error('unknown target')
+      return { type: 'object' }
+    }
+    return {
+      '~standard': { version: 1, vendor: 'odd', validate: () => ({}), jsonSchema: { input } },
+    } as unknown as Schema
+  }
+  expect(toJsonSchema(schemaOf('draft-07'))).toEqual({ type: 'object' })
+  expect(toJsonSchema(schemaOf('draft-2020-12'))).toEqual({ type: 'object' })
+  expect(asked).toEqual(['draft-07', 'draft-07', 'draft-2020-12'])
+  expect(() => toJsonSchema(schemaOf('draft-3'))).toThrow(expect.objectContaining({ code: 'schema_not_convertible' }))
+})
+
 test('a library without JSON Schema is refused with advice', () => {
   const schema = { '~standard': { version: 1, vendor: 'other', validate: () => ({ value: 1 }) } } as unknown as Schema
   expect(() => toJsonSchema(schema)).toThrow(/'other'.*Upgrade the library/)

@@ -3,7 +3,7 @@ import { isAgent } from './agent.ts'
 import { isSchema } from './schema.ts'
 
 const commonKeys = ['name', 'description', 'executor', 'input', 'retention', 'providerOptions']
-const calledKeys = [...commonKeys, 'expiresInMs', 'prompt', 'strict']
+const calledKeys = [...commonKeys, 'expiresInMs', 'prompt', 'describe', 'strict']
 
 const keysOf: { readonly [Runs in Executor]: readonly string[] } = {
   server: [...calledKeys, 'run', 'approval', 'timeoutMs', 'ifInterrupted'],
@@ -86,7 +86,7 @@ function executorProblems(tool: Given, executor: Executor): string[] {
 /** A hundred years. A longer time is a mistake in the unit. */
 const maxDurationMs = 3_155_760_000_000
 
-function settingProblems({ timeoutMs, expiresInMs, retention, prompt, strict }: Given): string[] {
+function settingProblems({ timeoutMs, expiresInMs, retention, prompt, describe, strict }: Given): string[] {
   const problems: string[] = []
   for (const [key, value] of Object.entries({ timeoutMs, expiresInMs })) {
     if (value === undefined) continue
@@ -97,6 +97,7 @@ function settingProblems({ timeoutMs, expiresInMs, retention, prompt, strict }: 
   if (prompt !== undefined && typeof prompt !== 'string' && typeof prompt !== 'function') {
     problems.push("'prompt' must be a string or a function")
   }
+  if (describe !== undefined && typeof describe !== 'function') problems.push("'describe' must be a function")
   if (strict !== undefined && typeof strict !== 'boolean') problems.push("'strict' must be true or false")
   return problems
 }

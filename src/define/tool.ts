@@ -93,6 +93,10 @@ type CallableTool<Name extends string, Runs extends Executor, Args, Result, Inpu
   readonly expiresInMs: number | null
   /** What a person sees when the call waits for one. */
   prompt(args: Args, turn: Turn): Json | Promise<Json>
+  /** False: the prompt is only the description, and what `describe` returns takes its place. */
+  readonly hasPrompt: boolean
+  /** Says in one line what a call will do; null where the tool does not say. */
+  describe(args: Args): unknown
 }
 
 type AnsweredTool = {

@@ -13,7 +13,7 @@ import type { Shape } from './shape.ts'
  * and hooks name it in the type of their turn.
  */
 export type Turn<State extends object = AnyState> = {
-  /** The identity that acts. */
+  /** The identity that acts: of the user who opened the turn, rebuilt from the log. */
   readonly scope: Scope
   /** The name of the agent. Null outside a conversation, like the four members after it. */
   readonly agent: string | null
@@ -31,6 +31,8 @@ export type Turn<State extends object = AnyState> = {
   readonly context: readonly ContextMessage[]
   /** The message that opened the turn. */
   readonly userMessage: UserMessage | null
+  /** The `data` that came with that message, as JSON. Null: none. Must not be changed. */
+  readonly data: Json
   /** What pre-hooks have injected so far for this model call. */
   readonly injections: readonly UserPart[]
   /** What pre-hooks have shaped so far of this model call. Null: nothing. */
@@ -39,6 +41,11 @@ export type Turn<State extends object = AnyState> = {
   readonly assistantMessage: FinalMessage | null
   /** The call that this tool runs for. The same in every attempt, so it can be an idempotency key. Null in hooks. */
   readonly callId: string | null
+  /**
+   * Who approved the call, and when, in milliseconds since 1970 by the store's clock. The tool still acts for the user who opened the turn: `scope` is theirs. Null in
+   * hooks, and for calls that needed no approval.
+   */
+  readonly approval: Approval | null
   /**
    * The state of the conversation as it was when the tool, hook or instructions began. In an extension: its own part.
    * Empty for an agent without `state`. Must not be changed.
@@ -56,6 +63,9 @@ export type Turn<State extends object = AnyState> = {
   /** Reports the progress of a server tool to watchers. Does nothing elsewhere, or after the tool has ended. */
   reportProgress(payload: unknown): void
 }
+
+/** Who approved a call, and when. */
+export type Approval = { readonly who: string; readonly at: number }
 
 /** State whose type is not known. */
 export type AnyState = { readonly [key: string]: unknown }
@@ -98,8 +108,13 @@ export function createTurn(attributes: TurnAttributes): Turn {
  * application supplies it. A `context` that is a function is called when a tool or hook first asks for it.
  */
 export function turnOf(attributes: EngineTurn): Turn {
-  if (attributes.scope === undefined || attributes.scope === null) throw new DefinitionError('The turn', [missingScope])
+  checkTurnScope(attributes.scope)
   return Object.freeze(new FrozenTurn(attributes))
+}
+
+/** Nothing acts without an identity. */
+export function checkTurnScope(scope: unknown): void {
+  if (scope === undefined || scope === null) throw new DefinitionError('The turn', [missingScope])
 }
 
 const missingScope = "'scope' is missing; pass who acts, or systemScope()"
@@ -133,7 +148,7 @@ const neverAborted = new AbortController().signal
 const none: readonly never[] = Object.freeze([])
 const noContext = (): readonly never[] => none
 const reportsNothing = (): void => {}
-const noState: AnyState = Object.freeze({})
+export const noState: AnyState = Object.freeze({})
 const cannotSetState = (): never => {
   throw new StateRefusedError(
     'only server tools may call turn.setState, while they run; elsewhere use conversation.setState',
@@ -142,7 +157,7 @@ const cannotSetState = (): never => {
 
 type Context = readonly ContextMessage[]
 
-type EngineTurn = Omit<TurnAttributes, 'context'> & { readonly context?: Context | (() => Context) }
+export type EngineTurn = Omit<TurnAttributes, 'context'> & { readonly context?: Context | (() => Context) }
 
 /** Where a turn keeps its context, so that a copy made by spreading has it without rendering it. */
 const contextOf = Symbol.for('perdure.turn.context')
@@ -156,10 +171,12 @@ class FrozenTurn implements Turn {
   readonly turnRef: string | null
   readonly [contextOf]: () => Context
   readonly userMessage: UserMessage | null
+  readonly data: Json
   readonly injections: readonly UserPart[]
   readonly shape: Shape | null
   readonly assistantMessage: FinalMessage | null
   readonly callId: string | null
+  readonly approval: Approval | null
   readonly state: AnyState
   readonly setState: Turn['setState']
   readonly signal: AbortSignal
@@ -174,17 +191,21 @@ class FrozenTurn implements Turn {
     this.turnRef = given.turnRef ?? null
     this[contextOf] = given.context === undefined ? (given[contextOf] ?? noContext) : once(given.context)
     this.userMessage = given.userMessage ?? null
+    this.data = given.data ?? null
     this.injections = given.injections ?? none
     this.shape = given.shape ?? null
     this.assistantMessage = given.assistantMessage ?? null
     this.callId = given.callId ?? null
+    this.approval = given.approval ?? null
     this.state = given.state ?? noState
     this.setState = given.setState ?? cannotSetState
     this.signal = given.signal ?? neverAborted
     this.reportProgress = given.reportProgress ?? reportsNothing
     deepFreeze(this.userMessage)
+    deepFreeze(this.data)
     deepFreeze(this.injections)
     deepFreeze(this.assistantMessage)
+    deepFreeze(this.approval)
     deepFreeze(this.state)
   }
 
@@ -219,10 +240,12 @@ const turnKeys: readonly (keyof Turn)[] = [
   'turnRef',
   'context',
   'userMessage',
+  'data',
   'injections',
   'shape',
   'assistantMessage',
   'callId',
+  'approval',
   'state',
   'setState',
   'signal',
@@ -230,7 +253,7 @@ const turnKeys: readonly (keyof Turn)[] = [
 ]
 
 /** What hooks see is committed afterwards, so they must not be able to change it. */
-function deepFreeze(value: unknown): void {
+export function deepFreeze(value: unknown): void {
   if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return
   // Typed arrays cannot be frozen.
   if (ArrayBuffer.isView(value)) return

@@ -70,6 +70,17 @@ test('a JSON Schema is not changed by using it, so it may be frozen', async () =
   expect(Object.getOwnPropertyNames(schema.properties.a)).toEqual(['type'])
 })
 
+test.each([
+  [10, 'i10$'],
+  [11, 'i10; and 1 more$'],
+  [25, 'i10; and 15 more$'],
+])('of %i issues of a library the first ten are told, and how many more there are', async (count, end) => {
+  const issues = Array.from({ length: count }, (_, index) => ({ message: `i${index + 1}` }))
+  const schema = { '~standard': { version: 1, vendor: 'odd', validate: () => ({ issues }) } } as unknown as Schema
+  const verdict = await validate(schema, {})
+  expect(verdict).toMatchObject({ ok: false, issues: expect.stringMatching(new RegExp(`^i1; i2; .*; ${end}`)) })
+})
+
 test('many issues are cut short', async () => {
   const schema = { type: 'array', items: { type: 'string' } }
   const verdict = await validate(schema, new Array(50).fill(1))

@@ -53,6 +53,25 @@ describe('an app that tells', () => {
     }
   })
 
+  test('refuses the ids that stand for no user', () => {
+    for (const reserved of ['system', 'anonymous']) {
+      const message = expect.stringContaining(`must not be '${reserved}'`)
+      expect(() => identify(ann, { who: () => reserved })).toThrow(
+        expect.objectContaining({ code: 'invalid_argument', message }),
+      )
+    }
+  })
+
+  test('is not asked about the system, which has no user', () => {
+    const who = () => 'ann'
+    expect(identify(systemScope('acme'), { who })).toMatchObject({ who: 'system' })
+  })
+
+  test('asks who a scope is that only reads like the system', () => {
+    const claims = { system: true, user: 'eve' } as unknown as Scope
+    expect(identify(claims, { who: (scope) => String(scope.user) })).toMatchObject({ who: 'eve' })
+  })
+
   test('refuses a scope that has no tenant', () => {
     for (const org of [undefined, '', 7, null]) {
       const scope = createScope({ user: 'ann', assigns: { org } })

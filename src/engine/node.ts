@@ -1,6 +1,7 @@
 import type { Clock } from '../base/clock.ts'
 import { type Logger, rateLimited } from '../base/logger.ts'
 import type { Redact } from '../base/redact/redactor.ts'
+import type { Signer } from '../base/signer.ts'
 import { uuidV7 } from '../base/uuid-v7.ts'
 import type { Agent } from '../define/agent.ts'
 import { ContextMemories } from '../prompt/assemble-prompt.ts'
@@ -11,7 +12,8 @@ import { BackgroundTasks, KeepAlive } from './background-tasks.ts'
 import type { FlowRegistry } from './flow/flow-registry.ts'
 import { FlowStates } from './flow/load-flow.ts'
 import { Channels } from './live/log-poll.ts'
-import { type RestoreScope, Scopes } from './scopes.ts'
+import type { Observer } from './observer.ts'
+import { type ScopeOptions, Scopes } from './scopes.ts'
 import { MissingToolTimeouts } from './turn/running-calls.ts'
 
 /** What the application decides about a node. */
@@ -21,6 +23,10 @@ export type NodeSettings = {
   readonly logger: Logger
   /** Takes secrets out of what failed, before it is committed or logged. */
   readonly redact: Redact
+  /** Null where nothing is observed, and then nothing is put together for it. */
+  readonly observer: Observer | null
+  /** Signs what is handed out: addresses of files, webhooks. */
+  readonly signer: Signer
   /** All agents that there is code for, also those that only tools start. */
   readonly agents: ReadonlyMap<string, Agent>
   /** The agents that callers may name. All others work for a parent alone. */
@@ -28,7 +34,8 @@ export type NodeSettings = {
   readonly flows: FlowRegistry
   /** Null where the application keeps none. */
   readonly snapshots: Snapshots | null
-  readonly restoreScope?: RestoreScope | undefined
+  /** How scopes are identified, and rebuilt. */
+  readonly scope: ScopeOptions
   readonly leaseMs: number
   readonly pollMs: number
   readonly maxConcurrentTurns: number
@@ -36,7 +43,7 @@ export type NodeSettings = {
 }
 
 /** What one process works with: its settings, and what it remembers. One object for all that runs in the process. */
-export type EngineNode = Omit<NodeSettings, 'restoreScope' | 'missingToolMs'> & {
+export type EngineNode = Omit<NodeSettings, 'scope' | 'missingToolMs'> & {
   /** The name under which the process holds its leases. */
   readonly holder: string
   /** For failures of the store that are tried again. Logs the same failure only once in a while. */
@@ -51,7 +58,7 @@ export type EngineNode = Omit<NodeSettings, 'restoreScope' | 'missingToolMs'> & 
   readonly backgroundTasks: BackgroundTasks
 }
 
-export function createNode({ restoreScope, missingToolMs, ...settings }: NodeSettings): EngineNode {
+export function createNode({ scope, missingToolMs, ...settings }: NodeSettings): EngineNode {
   const { store, clock, logger } = settings
   const workingSets = new WorkingSets()
   const keepAlive = new KeepAlive()
@@ -63,7 +70,7 @@ export function createNode({ restoreScope, missingToolMs, ...settings }: NodeSet
     workingSets,
     flowStates: new FlowStates(),
     contextMemories: new ContextMemories(),
-    scopes: new Scopes(restoreScope),
+    scopes: new Scopes(scope, clock),
     toolTimeouts: new MissingToolTimeouts(clock, missingToolMs),
     keepAlive,
     backgroundTasks: new BackgroundTasks({ logger, keepAlive }),

@@ -1,14 +1,18 @@
-import { SummaryOverlapError } from '../base/errors/store-errors.ts'
-import type { Summary } from '../store/records.ts'
+import { SummaryOverlapError, SummarySupersededError } from '../base/errors/store-errors.ts'
+import type { NewSummary } from '../store/records.ts'
 import type { TenantStore } from '../store/store.ts'
 
-/** Puts a summary from the start of the log. False when one that reaches further was put meanwhile: that one counts, whichever process put it. */
-export async function putFurthest(store: TenantStore, id: string, summary: Summary): Promise<boolean> {
+/**
+ * Puts a summary from the start of the log. False when one that reaches further was put meanwhile, which then counts, whichever process put it; and when turns
+ * were withdrawn since it was planned.
+ */
+export async function putFurthest(store: TenantStore, id: string, summary: NewSummary): Promise<boolean> {
   try {
     await store.putSummary(id, summary)
     return true
   } catch (error) {
     if (error instanceof SummaryOverlapError) return false
+    if (error instanceof SummarySupersededError) return false
     throw error
   }
 }

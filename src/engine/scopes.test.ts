@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest'
 import { called, replied, resolved, said, started, stateOf, succeeded, suspended } from '../../test/log/story.ts'
-import { createScope } from '../define/scope.ts'
-import { Scopes } from './scopes.ts'
+import { createScope, type Scope, systemScope } from '../define/scope.ts'
+import { fakeClock } from '../testing/fake-clock.ts'
+import { approvalOf, type ScopeOptions, Scopes } from './scopes.ts'
 
 /** Opened by ann, as everything in these stories. */
 const [plain] = stateOf([said('t1')]).turns
@@ -12,62 +13,109 @@ const [approved] = stateOf([
   resolved('c1', 'approval', 'resolved', { value: true, who: 'boss' }),
 ]).turns
 
-const ann = createScope({ user: 'ann' })
-const boss = createScope({ user: 'boss' })
+const scopesOf = (options: ScopeOptions = {}) => new Scopes(options, fakeClock())
+const restoring: ScopeOptions = { restoreScope: (tenant, who) => createScope({ tenant, user: `restored ${who}` }) }
 
-test('a turn has the scope it was opened with, for as long as this process remembers', async () => {
-  const scopes = new Scopes(undefined)
-  scopes.rememberTurn('acme', 'c1', 't1', 'ann', ann)
-  expect(await scopes.forConversation('acme', 'c1').ofTurn(plain!)).toBe(ann)
+test('a scope is rebuilt from tenant and user, and says so', async () => {
+  const scope = await scopesOf().forConversation('acme', 'c1').ofTurn(plain!)
+  expect(scope).toEqual({ tenant: 'acme', user: 'ann', assigns: {}, system: false, restored: true })
+  const ofDefault = await scopesOf().forConversation('default', 'c1').ofTurn(plain!)
+  expect(ofDefault).toEqual({ user: 'ann', assigns: {}, system: false, restored: true })
 })
 
-test('what others did with a turn does not change whose it is', async () => {
-  const scopes = new Scopes((tenant, who) => createScope({ tenant, user: `restored ${who}` }))
-  scopes.rememberTurn('acme', 'c1', 't1', 'boss', boss)
-  expect(await scopes.forConversation('acme', 'c1').ofTurn(plain!)).toMatchObject({ user: 'restored ann' })
+test('a scope is rebuilt by the application where it can, also by a promise', async () => {
+  const { ofTurn, canFail } = scopesOf(restoring).forConversation('acme', 'c1')
+  expect(await ofTurn(plain!)).toEqual(createScope({ tenant: 'acme', user: 'restored ann' }))
+  expect(canFail).toBe(true)
+  expect(scopesOf().forConversation('acme', 'c1').canFail).toBe(false)
+  const later = scopesOf({ restoreScope: async (tenant, user) => createScope({ tenant, user }) })
+  expect(await later.forConversation('acme', 'c1').ofTurn(plain!)).toMatchObject({ user: 'ann' })
 })
 
-test('a call that was approved has the scope of the user who approved it', async () => {
-  const scopes = new Scopes(undefined)
-  scopes.rememberTurn('acme', 'c1', 't1', 'ann', ann)
-  scopes.rememberAnswer('acme', 'c1', 'c1', 1, 'boss', boss)
-  const { ofCall, ofTurn } = scopes.forConversation('acme', 'c1')
-  expect(await ofCall(approved!, 'c1')).toBe(boss)
-  expect(await ofTurn(approved!)).toBe(ann)
-  expect(await ofCall(plain!, 'none')).toBe(ann)
+test('a call that was approved acts for the user who opened the turn', async () => {
+  const { ofCall, ofTurn } = scopesOf(restoring).forConversation('acme', 'c1')
+  expect(await ofCall(approved!, 'c1')).toMatchObject({ user: 'restored ann' })
+  expect(await ofTurn(approved!)).toMatchObject({ user: 'restored ann' })
+  expect(await ofCall(plain!, 'none')).toMatchObject({ user: 'restored ann' })
 })
 
-test('an answer that was tried and lost does not lend its scope', async () => {
-  const scopes = new Scopes(undefined)
-  scopes.rememberAnswer('acme', 'c1', 'c1', 1, 'bob', createScope({ user: 'bob' }))
-  expect(await scopes.forConversation('acme', 'c1').ofCall(approved!, 'c1')).toMatchObject({ system: true })
+test('the approval of a call tells who gave it and when', () => {
+  expect(approvalOf(approved!.calls[0]!)).toEqual({ who: 'boss', at: expect.any(Number) })
+  const [waiting] = stateOf([...asking, suspended('c1', 'approval')]).turns
+  expect(approvalOf(waiting!.calls[0]!)).toBeNull()
+  const answered = [...asking.slice(0, 2), called('c1', { executor: 'human' }), suspended('c1', 'elicitation')]
+  const [asked] = stateOf([...answered, resolved('c1', 'elicitation', 'resolved', { who: 'boss' })]).turns
+  expect(approvalOf(asked!.calls[0]!)).toBeNull()
 })
 
-test('what is not remembered is restored from the stored id, also by a promise', async () => {
-  const scopes = new Scopes(async (tenant, who) => createScope({ tenant, user: who }))
+test('a user without an id is rebuilt without one, and the system as the system', async () => {
+  const [unnamed] = stateOf([said('t1', {}, 'anonymous')]).turns
+  const [own] = stateOf([said('t1', {}, 'system')]).turns
+  const { ofTurn } = scopesOf().forConversation('acme', 'c1')
+  expect(await ofTurn(unnamed!)).toEqual({ tenant: 'acme', assigns: {}, system: false, restored: true })
+  expect(await ofTurn(own!)).toEqual(systemScope('acme'))
+  expect(await scopesOf(restoring).forConversation('acme', 'c1').ofTurn(own!)).toEqual(systemScope('acme'))
+})
+
+test('a turn without its first message has no user', async () => {
+  const headless = { ...plain!, items: [] }
+  expect(await scopesOf().forConversation('acme', 'c1').ofTurn(headless)).not.toHaveProperty('user')
+  expect(await scopesOf().forConversation('acme', 'c1').ofTurn(headless)).toMatchObject({ system: false })
+})
+
+test.each<[string, () => unknown]>([
+  ['throws', () => Promise.reject(new Error('the directory is down'))],
+  ['finds no user', () => undefined],
+  ['gives a name', () => 'ann'],
+  ['gives a scope of another tenant', () => createScope({ tenant: 'other', user: 'ann' })],
+])('a scope is missing where restoreScope %s', async (_, restore) => {
+  const scopes = scopesOf({ restoreScope: () => restore() as Scope })
   const { ofTurn, ofCall } = scopes.forConversation('acme', 'c1')
-  expect(await ofTurn(plain!)).toMatchObject({ tenant: 'acme', user: 'ann' })
-  expect(await ofCall(approved!, 'c1')).toMatchObject({ tenant: 'acme', user: 'boss' })
+  const missing = { code: 'scope_missing', retryable: true, message: expect.stringContaining("'ann'") }
+  await expect(ofTurn(plain!)).rejects.toMatchObject(missing)
+  await expect(ofCall(approved!, 'c1')).rejects.toMatchObject(missing)
 })
 
-test('without a way to restore it is a system scope of that tenant', async () => {
-  const scope = await new Scopes(undefined).forConversation('acme', 'c1').ofTurn(plain!)
-  expect(scope).toMatchObject({ tenant: 'acme', system: true })
-  expect(scope.user).toBeUndefined()
+test('restoreScope has thirty seconds', async () => {
+  const clock = fakeClock()
+  const scopes = new Scopes({ restoreScope: () => new Promise(() => {}) }, clock)
+  const restored = scopes.forConversation('acme', 'c1').ofTurn(plain!)
+  const refused = expect(restored).rejects.toMatchObject({ code: 'scope_missing' })
+  for (let turn = 0; turn < 10; turn++) await clock.advance(0)
+  await clock.advance(30_000)
+  await refused
 })
 
-test('conversations and tenants do not share scopes', async () => {
-  const scopes = new Scopes(undefined)
-  scopes.rememberTurn('acme', 'c1', 't1', 'ann', ann)
-  expect(await scopes.forConversation('acme', 'c2').ofTurn(plain!)).toMatchObject({ system: true })
-  expect(await scopes.forConversation('other', 'c1').ofTurn(plain!)).toMatchObject({ system: true })
+test('restoreScope is asked once for a turn while a process works on it', async () => {
+  let asked = 0
+  const restoreScope = (tenant: string, user: string) => {
+    asked += 1
+    return createScope({ tenant, user })
+  }
+  const scopes = scopesOf({ restoreScope })
+  const source = scopes.forConversation('acme', 'c1')
+  for (const read of [source.ofTurn, source.ofStep]) await read(approved!)
+  await source.ofCall(approved!, 'c1')
+  expect(asked).toBe(1)
+  await scopes.forConversation('acme', 'c1').ofTurn(approved!)
+  expect(asked).toBe(2)
 })
 
-test('only so many are remembered', async () => {
-  const scopes = new Scopes(undefined)
-  scopes.rememberTurn('acme', 'c1', 't1', 'ann', ann)
-  for (let n = 0; n < 10_000; n++) scopes.rememberTurn('acme', `other-${n}`, 't1', 'ann', ann)
-  expect(await scopes.forConversation('acme', 'c1').ofTurn(plain!)).toMatchObject({ system: true })
+test.each([
+  [createScope({ user: 'ann', assigns: { plan: 'pro' } })],
+  [{ user: 'ann', role: 'admin' }],
+  [new (class Person {})()],
+])('a scope that says more than tenant and user needs restoreScope: %j', (scope) => {
+  const refused = expect.objectContaining({ code: 'scope_not_restorable' })
+  expect(() => scopesOf().checkRestorable(scope as Scope)).toThrow(refused)
+  scopesOf(restoring).checkRestorable(scope as Scope)
+})
+
+test('a scope of tenant and user needs nothing', () => {
+  for (const scope of [createScope(), createScope({ user: 'ann', tenant: 'acme' }), systemScope('acme')]) {
+    scopesOf().checkRestorable(scope)
+  }
+  scopesOf().checkRestorable({ user: 'ann' } as Scope)
 })
 
 /** A call that waits for a person, whose deadline passes. */
@@ -81,34 +129,34 @@ const expired = [
 const goesOn = [...expired, replied('t1', 'm2', 5, { calls: ['c2'] }), called('c2')]
 
 test('what a turn does because a deadline has passed acts with the system scope, which is not restored', async () => {
-  const scopes = new Scopes((tenant, who) => createScope({ tenant, user: `restored ${who}` }))
-  scopes.rememberTurn('acme', 'c1', 't1', 'ann', ann)
-  const { ofTurn, ofStep, ofCall } = scopes.forConversation('acme', 'c1')
+  const { ofTurn, ofStep, ofCall } = scopesOf(restoring).forConversation('acme', 'c1')
   const [turn] = stateOf(goesOn).turns
   expect(await ofStep(turn!)).toMatchObject({ tenant: 'acme', system: true })
   expect(await ofCall(turn!, 'c2')).toMatchObject({ tenant: 'acme', system: true })
-  expect(await ofTurn(turn!)).toBe(ann)
+  expect(await ofTurn(turn!)).toMatchObject({ user: 'restored ann' })
   const [later] = stateOf([...goesOn, started('c2'), succeeded('c2')]).turns
   expect(await ofStep(later!)).toMatchObject({ system: true })
 })
 
 test('after a person has said or answered something, the turn acts for the user who opened it again', async () => {
-  const scopes = new Scopes(undefined)
-  scopes.rememberTurn('acme', 'c1', 't1', 'ann', ann)
-  const { ofStep, ofCall } = scopes.forConversation('acme', 'c1')
+  const { ofStep, ofCall } = scopesOf().forConversation('acme', 'c1')
   const [steered] = stateOf([...goesOn, said('t1')]).turns
-  expect(await ofStep(steered!)).toBe(ann)
+  expect(await ofStep(steered!)).toMatchObject({ user: 'ann' })
   // The call was made before.
   expect(await ofCall(steered!, 'c2')).toMatchObject({ system: true })
   const asked = called('c2', { executor: 'human' })
   const answered = [...goesOn.slice(0, -1), asked, suspended('c2', 'elicitation'), resolved('c2', 'elicitation')]
-  expect(await ofStep(stateOf(answered).turns[0]!)).toBe(ann)
+  expect(await ofStep(stateOf(answered).turns[0]!)).toMatchObject({ user: 'ann' })
+})
+
+test('a call that was made because a deadline has passed acts for the user who opened the turn once it is approved', async () => {
+  const gated = [...goesOn.slice(0, -1), called('c2', { gated: true }), suspended('c2', 'approval')]
+  const [turn] = stateOf([...gated, resolved('c2', 'approval', 'resolved', { value: true, who: 'boss' })]).turns
+  expect(await scopesOf().forConversation('acme', 'c1').ofCall(turn!, 'c2')).toMatchObject({ user: 'ann' })
 })
 
 test('a call that was made before a deadline passed acts for the user who opened the turn', async () => {
-  const scopes = new Scopes(undefined)
-  scopes.rememberTurn('acme', 'c1', 't1', 'ann', ann)
   const [first, second, third, ...rest] = expired
   const [turn] = stateOf([first!, second!, third!, called('c2'), ...rest]).turns
-  expect(await scopes.forConversation('acme', 'c1').ofCall(turn!, 'c2')).toBe(ann)
+  expect(await scopesOf().forConversation('acme', 'c1').ofCall(turn!, 'c2')).toMatchObject({ user: 'ann' })
 })

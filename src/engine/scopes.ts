@@ -1,96 +1,120 @@
-import { readOptions, shown } from '../base/errors/read-options.ts'
-import { TenantMissingError } from '../base/errors/runtime-errors.ts'
+import { type Clock, withTimeout } from '../base/clock.ts'
+import { readArgument, readOptions, shown } from '../base/errors/read-options.ts'
+import { ScopeMissingError, ScopeNotRestorableError, TenantMissingError } from '../base/errors/runtime-errors.ts'
 import { InvalidArgumentError } from '../base/errors/store-errors.ts'
 import { Lru } from '../base/lru.ts'
-import { type BuiltinScope, type Scope, type ScopeSource, systemScope } from '../define/scope.ts'
+import {
+  type BuiltinScope,
+  isReservedUser,
+  isRestorable,
+  isSystemScope,
+  reserved,
+  restoredScope,
+  type Scope,
+  type ScopeSource,
+  systemScope,
+} from '../define/scope.ts'
 import { callPosition } from '../log/fold-call.ts'
-import type { TurnState } from '../log/state.ts'
+import type { CallState, TurnState } from '../log/state.ts'
 import { checkId } from '../store/checks.ts'
 import type { ConversationRef } from '../store/records.ts'
 
-/** Rebuilds the scope of a user from what is stored of it: the tenant, and the user's id. */
+/** Rebuilds the scope of a user from what is stored of it: the tenant, and the user's id. Has 30 seconds. */
 export type RestoreScope = (tenant: string, who: string) => Scope | Promise<Scope>
 
-const most = 10_000
+const restoreTimeoutMs = 30_000
 
-/** Scopes of the users who acted in this process, while their turn may still need them. After a crash they are restored from the stored id. */
+/** How scopes are rebuilt, and what belongs to a scope that fits. */
+export type ScopeOptions = IdentityOptions & { readonly restoreScope?: RestoreScope | undefined }
+
+/**
+ * Rebuilds scopes from the log. A scope that a verb was called with never reaches a tool, so one process and many act alike, before and after a crash.
+ */
 export class Scopes {
-  readonly #remembered = new Lru<Scope>({ entries: most })
-  readonly #restore: RestoreScope | undefined
+  readonly #options: ScopeOptions
+  readonly #clock: Clock
+  /** Of the runtime itself, by tenant: asked for at every step of its turns. */
+  readonly #system = new Lru<Scope>({ entries: 1_000 })
 
-  constructor(restore: RestoreScope | undefined) {
-    this.#restore = restore
+  constructor(options: ScopeOptions, clock: Clock) {
+    this.#options = options
+    this.#clock = clock
   }
 
-  /** Only for the user who opened the turn, as the log says: others may steer it, or try its key. */
-  rememberTurn(tenant: string, id: string, turnId: string, who: string, scope: Scope): void {
-    this.#remember(JSON.stringify([tenant, id, turnId, who]), scope)
+  #systemOf(tenant: string): Scope {
+    const known = this.#system.get(tenant)
+    if (known) return known
+    const scope = systemScope(tenant) as Scope
+    this.#system.set(tenant, scope)
+    return scope
   }
 
-  /** Must be called before the resolution is committed: the call may run at once. */
-  rememberAnswer(tenant: string, id: string, callId: string, round: number, who: string, scope: Scope): void {
-    this.#remember(JSON.stringify([tenant, id, callId, round, who]), scope)
-  }
-
-  rememberSession(tenant: string, id: string, who: string, scope: Scope): void {
-    this.#remember(JSON.stringify([tenant, id, who]), scope)
+  /** Refuses a scope that says more than its tenant and its user, where the application has no way to rebuild the rest. */
+  checkRestorable(scope: Scope): void {
+    if (this.#options.restoreScope || isSystemScope(scope) || readArgument('scope', () => isRestorable(scope))) return
+    throw new ScopeNotRestorableError()
   }
 
   /** The scope of the user who started a session, for what its flow sends to agents. */
   ofSession(tenant: string, id: string, who: string): Promise<Scope> {
-    return this.#recall(JSON.stringify([tenant, id, who]), tenant, who)
+    return this.#rebuilt({ tenant, id }, who)
   }
 
-  /** The user who let a call run acts in the child agent it starts, too. Returns the stored id of that user. */
-  handOn(from: ConversationRef, turn: TurnState, callId: string, child: { id: string; turnId: string }): string {
-    const { key, who } = actorOfCall(from, turn, callId)
-    const scope = this.#remembered.get(key)
-    if (scope !== undefined) this.rememberTurn(from.tenant, child.id, child.turnId, who, scope)
-    return who
-  }
-
+  /** For as long as one process works on a conversation: the scope of a turn is rebuilt once in that time. */
   forConversation(tenant: string, id: string): ScopeSource {
-    const recall = async (actor: Actor): Promise<Scope> => {
-      return actor === system ? (systemScope(tenant) as Scope) : await this.#recall(actor.key, tenant, actor.who)
+    let known: { readonly turnId: string; readonly who: string; readonly scope: Promise<Scope> } | null = null
+    const rebuilt = ({ turnId }: TurnState, who: string): Promise<Scope> => {
+      if (who === system) return Promise.resolve(this.#systemOf(tenant))
+      if (known?.turnId !== turnId || known.who !== who) {
+        known = { turnId, who, scope: this.#rebuilt({ tenant, id }, who) }
+      }
+      return known.scope
     }
     return {
-      ofTurn: (turn) => recall(actorOfTurn({ tenant, id }, turn)),
-      ofStep: (turn) => recall(actorOfStep({ tenant, id }, turn)),
-      ofCall: (turn, callId) => recall(actorOfCall({ tenant, id }, turn, callId)),
-      ofSystem: async () => (tenant === 'default' ? null : this.#rebuilt(tenant, 'system')),
+      canFail: this.#options.restoreScope !== undefined,
+      ofTurn: (turn) => rebuilt(turn, openerOfTurn(turn)),
+      ofStep: (turn) => rebuilt(turn, actorOfStep(turn)),
+      ofCall: (turn, callId) => rebuilt(turn, actorOfCall(turn, callId)),
+      ofSystem: async () => (tenant === 'default' ? null : this.#restored({ tenant, id }, system)),
     }
   }
 
-  #remember(key: string, scope: Scope): void {
-    this.#remembered.set(key, scope)
+  async #rebuilt(ref: ConversationRef, who: string): Promise<Scope> {
+    return who === system ? this.#systemOf(ref.tenant) : this.#restored(ref, who)
   }
 
-  async #recall(key: string, tenant: string, who: string): Promise<Scope> {
-    const remembered = this.#remembered.get(key)
-    return remembered ?? this.#rebuilt(tenant, who)
-  }
-
-  async #rebuilt(tenant: string, who: string): Promise<Scope> {
-    return this.#restore ? await this.#restore(tenant, who) : (systemScope(tenant) as Scope)
+  /** Rejects with `ScopeMissingError`. Never gives the scope of another tenant. */
+  async #restored({ tenant, id }: ConversationRef, who: string): Promise<Scope> {
+    const { restoreScope } = this.#options
+    if (!restoreScope) return restoredScope(tenant, who) as Scope
+    try {
+      const restored = withTimeout(Promise.resolve(restoreScope(tenant, who)), restoreTimeoutMs, this.#clock, () => {
+        throw new Error(`restoreScope took longer than ${restoreTimeoutMs} ms`)
+      })
+      const scope: unknown = await restored
+      checkScope(scope)
+      const found = tenantOf(scope, this.#options)
+      if (found !== tenant) throw new Error(`restoreScope gave a scope of the tenant '${found}', not of '${tenant}'`)
+      return scope
+    } catch (error) {
+      throw new ScopeMissingError(id, who, { cause: error })
+    }
   }
 }
 
-/** Whose scope it is, and what it is remembered by. */
-type Actor = { readonly key: string; readonly who: string }
+/** The id of the runtime itself in the log. */
+const system = 'system'
 
-function actorOfTurn({ tenant, id }: ConversationRef, turn: TurnState): Actor {
-  const who = turn.items.find((item) => item.type === 'user')?.who ?? 'system'
-  return { key: JSON.stringify([tenant, id, turn.turnId, who]), who }
+/** The id of the user whose message opened the turn. A turn without its first message has no user. */
+export function openerOfTurn({ items }: Pick<TurnState, 'items'>): string {
+  return items.find((item) => item.type === 'user')?.who ?? 'anonymous'
 }
-
-/** Never restored: a deadline is the runtime's own. */
-const system: Actor = { key: '', who: 'system' }
 
 /**
  * The system, from when a call of the turn has expired until a person says or answers something in it; else the user whose turn it is. Decided from the log, so
  * that every process decides alike. `before`: as it was at that seq.
  */
-function actorOfStep(ref: ConversationRef, turn: TurnState, before = Number.POSITIVE_INFINITY): Actor {
+export function actorOfStep(turn: TurnState, before = Number.POSITIVE_INFINITY): string {
   let expired = 0
   let acted = 0
   for (const { rounds } of turn.calls) {
@@ -100,24 +124,35 @@ function actorOfStep(ref: ConversationRef, turn: TurnState, before = Number.POSI
       else if (kind !== 'sub_agent') acted = Math.max(acted, resolution.seq)
     }
   }
-  if (expired <= acted) return actorOfTurn(ref, turn)
+  if (expired <= acted) return openerOfTurn(turn)
   const isAddressed = turn.items.some((item) => item.type === 'user' && item.seq > expired && item.seq < before)
-  return isAddressed ? actorOfTurn(ref, turn) : system
+  return isAddressed ? openerOfTurn(turn) : system
 }
 
-/** The user who approved it, else who acted in the turn when the call was made. */
-function actorOfCall(ref: ConversationRef, turn: TurnState, callId: string): Actor {
+/** The user who opened the turn, where a person has let the call run; else who acted in the turn when the call was made. */
+export function actorOfCall(turn: TurnState, callId: string): string {
   const call = turn.calls[callPosition(turn.calls, callId)]
-  const granted = call?.rounds.findLast((round) => round.resolution?.status === 'resolved')
-  if (!granted?.resolution) return actorOfStep(ref, turn, call?.seq)
-  const { who } = granted.resolution
-  return { key: JSON.stringify([ref.tenant, ref.id, callId, granted.round, who]), who }
+  const isGranted = call?.rounds.some(
+    ({ kind, resolution }) => kind !== 'sub_agent' && resolution?.status === 'resolved',
+  )
+  return isGranted ? openerOfTurn(turn) : actorOfStep(turn, call?.seq)
+}
+
+/** Who approved the call, and when; null where no approval was needed. */
+export function approvalOf({
+  rounds,
+}: Pick<CallState, 'rounds'>): { readonly who: string; readonly at: number } | null {
+  const granted = rounds.find(({ kind, resolution }) => kind === 'approval' && resolution?.status === 'resolved')
+  return granted?.resolution ? { who: granted.resolution.who, at: granted.resolution.at } : null
 }
 
 export type IdentityOptions = {
   /** The tenant of a scope. Where it is given, a scope without one is refused. Default: the scope's `tenant`, else 'default'. */
   readonly tenant?: ((scope: Scope) => string) | undefined
-  /** The id that is stored of the user who acts. Default: the scope's `user`, else 'system' or 'anonymous'. */
+  /**
+   * The id that is stored of the user who acts; not 'system' or 'anonymous', which stand for no user. Not asked about `systemScope()`. Default: the scope's
+   * `user`, else one of those two.
+   */
   readonly who?: ((scope: Scope) => string) | undefined
 }
 
@@ -140,14 +175,21 @@ function tenantOf(scope: Scope, { tenant }: IdentityOptions): string {
   return name
 }
 
+const onlySystemScope =
+  'says that it is the system, which only a scope of `systemScope()` is; name the user, or pass on what `systemScope()` returned'
+
 function whoOf(scope: Scope, { who }: IdentityOptions): string {
-  const { user, system } = who
+  if (isSystemScope(scope)) return system
+  const { user, system: isSystem } = who
     ? { user: who(scope) }
     : readOptions('scope', scope as Partial<BuiltinScope>, ['user', 'system'])
-  if (user === undefined && !who) return system ? 'system' : 'anonymous'
+  if (user === undefined && isSystem) throw new InvalidArgumentError('scope', onlySystemScope)
+  if (user === undefined && !who) return 'anonymous'
+  const name = who ? 'who' : 'user'
   if (typeof user !== 'string' || user === '') {
-    throw new InvalidArgumentError(who ? 'who' : 'user', 'of the scope must be a string that is not empty')
+    throw new InvalidArgumentError(name, 'of the scope must be a string that is not empty')
   }
+  if (isReservedUser(user)) throw new InvalidArgumentError(name, `of the scope must not be '${user}': ${reserved}`)
   return user
 }
 

@@ -1,9 +1,11 @@
 import { createHash } from 'node:crypto'
 import { readArgument, shown } from '../base/errors/read-options.ts'
 import { InvalidArgumentError } from '../base/errors/store-errors.ts'
+import type { Json } from '../base/json.ts'
 import type { Agent } from '../define/agent.ts'
 import { type Schema, turnSchema } from '../define/schema.ts'
 import { type BlobRef, isBlobRef, isDataUrl, isWebUrl } from '../log/blob-ref.ts'
+import { decode, encode } from '../log/codec.ts'
 import type { TurnOptions, UserMessage, UserPart } from '../log/events.ts'
 import { checkWhole } from '../store/checks.ts'
 
@@ -16,6 +18,23 @@ export type SendOptions<Out extends Schema | false | undefined = Schema | false 
   readonly key?: string
   /** Default: `reject`; `queue` while the conversation is quarantined. */
   readonly whenBusy?: WhenBusy
+  /**
+   * JSON of the request, such as where a page was when the message was written. Recorded with the message, in `turn.data` for hooks and tools, and in no prompt.
+   * Everyone who may read the log may read it. At most 64 KiB. `turn.data` is that of the message that opened the turn.
+   */
+  readonly data?: unknown
+  /**
+   * The W3C trace context that the spans of the turn belong to, as the header `traceparent` has it. Recorded with the message; a message that is sent again with
+   * its key may have another one. Default: that of the active span, where the runtime is observed by `perdure/telemetry`.
+   */
+  readonly traceparent?: string
+  /**
+   * The turn that this message takes the place of, with all after it: an edit. Their words are withdrawn from view and prompt, and what their tools did is told to
+   * the model. Only while no turn is open or queued.
+   */
+  readonly replaces?: string
+  /** With `replaces`: also where a tool was started that does not say `ifInterrupted: 'rerun'`. Default: false, and such a message is refused. */
+  readonly force?: boolean
   /** Overrides the agent's; false opts out. */
   readonly output?: Out
   readonly untilTool?: string
@@ -23,6 +42,29 @@ export type SendOptions<Out extends Schema | false | undefined = Schema | false 
   readonly maxSteps?: number
   /** At most so many tokens, with those of child agents, within what the agent allows. */
   readonly maxTokens?: number
+}
+
+/** More belongs into a file or a store of the application's own. */
+const maxDataBytes = 64 * 1024
+
+/** The data as it is recorded. Throws `InvalidArgumentError` for what is not JSON, or too long. */
+export function readData(data: unknown): Json {
+  const text = encode(data, 'data')
+  const bytes = Buffer.byteLength(text)
+  if (bytes > maxDataBytes) {
+    const problem = `has ${bytes} bytes of JSON; the limit is ${maxDataBytes}. Send a file, or keep it elsewhere and send its id`
+    throw new InvalidArgumentError('data', problem)
+  }
+  return decode(text)
+}
+
+/** How a turn is tried again. */
+export type RetryOptions = {
+  /** The same key is the same turn, however often it is sent. */
+  readonly key?: string
+  /** As in `SendOptions`. */
+  readonly force?: boolean
+  readonly traceparent?: string
 }
 
 /** All options of the turn, with the agent's defaults written in: a deploy does not change a turn under way. */

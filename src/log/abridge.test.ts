@@ -88,6 +88,13 @@ describe('an abridged event', () => {
     expect(kept.some(({ type }) => type === 'file')).toBe(false)
   })
 
+  test('of many parts that are no calls, a message keeps the first eight', () => {
+    const parts = Array.from({ length: 20 }, (_, n) => ({ type: 'text' as const, text: `${n} ${'x'.repeat(100)}` }))
+    const event = assistantMsg({ ...content(replied('t1', 'm1', 1)), parts })
+    const { parts: kept } = content(placed([event]).map(abridgeEvent)[0]!)
+    expect(kept).toEqual(parts.slice(0, 8))
+  })
+
   test('a denial that is long is still a denial, and a plain no still no', () => {
     const asking = [said('t1'), replied('t1', 'm1', 1, { calls: ['c1'] }), called('c1', { gated: true })]
     const asked = [...asking, suspended('c1', 'approval', { prompt: long })]

@@ -2,6 +2,7 @@ import { InvalidValueError } from '../base/errors/log-errors.ts'
 import { PerdureError } from '../base/errors/perdure-error.ts'
 import { thrownText } from '../base/errors/read-options.ts'
 import type { Json } from '../base/json.ts'
+import { sha256 } from '../base/sha256.ts'
 
 const maxDepth = 500
 
@@ -100,4 +101,9 @@ function write(value: Json): string {
   if (Array.isArray(value)) return `[${value.map(write).join(',')}]`
   const members = Object.entries(value).map(([key, member]) => `${JSON.stringify(key)}:${write(member)}`)
   return `{${members.join(',')}}`
+}
+
+/** Names the arguments that a person was shown, for an answer that must count for these alone. The same value has the same digest in every process and browser. */
+export function argsDigest(args: Json): string {
+  return sha256(encode(args, 'args'))
 }

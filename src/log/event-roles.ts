@@ -17,6 +17,7 @@ const openTypes: ReadonlySet<string> = new Set<EventType>([
   'resolution',
   'deadline_moved',
   'cancel_requested',
+  'superseded',
   'titled',
   'note',
   'seeded',

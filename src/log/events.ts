@@ -32,11 +32,14 @@ export type EventContents = {
   readonly injection: Injection
   readonly regeneration: { readonly messageId: string; readonly n: number; readonly feedback: string }
   readonly withheld: Withheld
+  readonly attempt_discarded: AttemptDiscarded
   readonly deadline_moved: DeadlineMoved
   readonly halted_by: HaltedBy
+  readonly scope_missing: ScopeMissing
   readonly state_set: StateSet
   readonly state_refused: StateRefused
   readonly cancel_requested: { readonly turnId: string; readonly who: string }
+  readonly superseded: Superseded
   readonly turn_ended: TurnEnded
   /** Null removes the title. */
   readonly titled: { readonly title: string | null }
@@ -57,6 +60,10 @@ export type UserMsg = {
   readonly options: TurnOptions
   readonly who: string
   readonly key?: string
+  /** JSON that came with the message, for the application. No prompt has it. */
+  readonly data?: Json
+  /** The W3C trace context of the sender, for telemetry. A field, because neither fold nor prompt nor view depends on it. */
+  readonly traceparent?: string
   /** Set when the message comes from a snapshot: when it was said. Only in a log with `restored`. */
   readonly restoredAt?: number
 }
@@ -178,6 +185,8 @@ export type ToolCallContent = {
   readonly expiresInMs: number | null
   /** What people see when the call suspends. */
   readonly prompt?: Json
+  /** What the call will do, in one line: see `describe` of tools. A field, because nothing but what is shown depends on it. */
+  readonly description?: string
   /** JSON Schema of the answer, for executors that answer. */
   readonly schema?: Json
   /** Set when the call comes from a snapshot: its id in the conversation that the snapshot was taken of. Only in a log with `restored`. */
@@ -195,7 +204,12 @@ export type Suspension = {
   readonly prompt: Json
   readonly schema: Json
   readonly expiresInMs: number | null
+  /** Set when a variant that the turn replaces ran the same. A field, because nothing but what is shown depends on it. */
+  readonly doneBefore?: DoneBefore
 }
+
+/** A call of an earlier variant that did the same. `unknown`: it was started, and may have taken effect. */
+export type DoneBefore = { readonly callId: string; readonly outcome: 'done' | 'failed' | 'unknown' }
 
 /** How a round ended. */
 export type ResolutionStatus = 'resolved' | 'denied' | 'expired' | 'cancelled'
@@ -254,10 +268,29 @@ export type Injection = {
 export type Withheld = { readonly messageId: string; readonly hook: string }
 
 /**
+ * The content of `attempt_discarded`: an attempt at a message broke off, and another one followed. Nothing of its text is in the log. It comes right before what
+ * came of the message, in the same commit. `messageId` is that of the attempt, which watchers saw withdrawn; `code` is that of the error.
+ */
+export type AttemptDiscarded = {
+  readonly turnId: string
+  readonly messageId: string
+  readonly model: ModelRef
+  /** As far as the provider told it. Counts as usage of the turn. */
+  readonly usage: Usage
+  readonly code: string
+}
+
+/**
  * The content of `halted_by`: the tool that ran for this call ends the turn as `halted`, once the calls beside it have ended. It comes right before the result
  * of the call, in the same commit, so every prefix of a log that has the result also has its halt. The first one of a turn gives the reason.
  */
 export type HaltedBy = { readonly callId: string; readonly reason: string }
+
+/**
+ * The content of `scope_missing`: the turn waits, because the scope of `who`, who opened it, could not be restored. Written once; it no longer holds when the
+ * turn has gone on or ended. `reason` is for operators.
+ */
+export type ScopeMissing = { readonly turnId: string; readonly who: string; readonly reason: string }
 
 /**
  * The content of `state_set`: a change of the application's state. With `callId` it belongs to the result of that call: it comes before the result, in the same
@@ -282,6 +315,13 @@ export type StateRefused = { readonly callId: string; readonly reason: string }
  */
 export type Restored = { readonly version: number; readonly seq: number; readonly through: number }
 
+/**
+ * The content of `superseded`: the turns that began at `fromSeq` or later are withdrawn, and turn `by` is there in their place. It comes right before the first
+ * message of that turn, in the same commit. `fromSeq` of a second variant is that of the first, so it names a place of the conversation. What tools did, the
+ * application's state, usage and notes stay.
+ */
+export type Superseded = { readonly fromSeq: number; readonly by: string }
+
 /** How a turn ended. */
 export type TurnStatus = 'completed' | 'cancelled' | 'failed' | 'halted'
 
@@ -297,6 +337,8 @@ export type FlowStarted = {
   readonly version: string
   readonly input: Json
   readonly who: string
+  /** As in `user_msg`: of the process that started it. */
+  readonly traceparent?: string
 }
 
 /** An operation that a flow asked for. Positions count a session's operations from 1, in the order the code asked for them. */
@@ -306,7 +348,13 @@ export type FlowOp =
   | { readonly kind: 'step'; readonly name: string; readonly input: Json; readonly ifInterrupted: 'rerun' | 'report' }
   | { readonly kind: 'sleep'; readonly ms: number }
   /** `id`: null for a conversation of the flow's own. */
-  | { readonly kind: 'agent'; readonly agent: string; readonly id: string | null; readonly message: string }
+  | {
+      readonly kind: 'agent'
+      readonly agent: string
+      readonly id: string | null
+      readonly message: string
+      readonly data?: Json
+    }
   | { readonly kind: 'now' | 'random' | 'uuid' }
 
 /** An operation that the code has asked for. In one commit, all of these come before the outcomes, so `asked` holds once everything before it is replayed. */

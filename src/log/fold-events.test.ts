@@ -385,6 +385,12 @@ describe('turns', () => {
     ])
   })
 
+  test('of two turns with one id, what comes next is of the newer', () => {
+    const state = stateOf([said('t1'), ended('t1'), said('t1')])
+    const next = foldEvents(placed([ended('t1', 'failed')], 3), state)
+    expect(next.turns.map(({ end }) => end?.status)).toEqual(['completed', 'failed'])
+  })
+
   test('a base keeps title, seed and unfinished turns only', () => {
     const base = baseOf(stateOf(story))
     expect(base.turns.map((turn) => turn.turnId)).toEqual(['t3'])

@@ -1,10 +1,11 @@
 import { EventInvalidError, EventUnknownError } from '../base/errors/log-errors.ts'
 import { type AppState, changedState } from './app-state.ts'
-import type { EventOf, LogEvent, StateSet, UserMsg, Withheld } from './events.ts'
+import type { EventOf, LogEvent, StateSet, Usage, UserMsg, Withheld } from './events.ts'
 import { type CallEvent, callPosition, copyCalls, foldCall, isOfCall, newCall, waitsIn } from './fold-call.ts'
 import { GrowingNotes } from './notes.ts'
 import {
   type AssistantItem,
+  addUsage,
   type CallState,
   type ConversationState,
   emptyState,
@@ -15,6 +16,8 @@ import {
   type TurnItem,
   type TurnState,
 } from './state.ts'
+import { beginsAt, type Replaced, replacedBy } from './superseded.ts'
+import { TurnIndex } from './turn-index.ts'
 
 /**
  * Folds a log to its state. `base` is the state before the first of `events`: a state folded earlier, or a summary's base.
@@ -34,7 +37,7 @@ export function foldEvents(
 /** `why` is text that follows "it". `missing`: what the event is about, where the state does not have it. */
 export type OnIgnored = (event: LogEvent, why: string, missing?: Missing) => void
 
-export type Missing = { readonly what: 'turn' | 'call' | 'message'; readonly id: string }
+export type Missing = { readonly what: 'turn' | 'call' | 'message' | 'place'; readonly id: string }
 
 /**
  * Folds a log event by event. Copies a turn the first time it changes, so folding n events costs n however long the log before them is. Must not be used after
@@ -43,12 +46,12 @@ export type Missing = { readonly what: 'turn' | 'call' | 'message'; readonly id:
 export class Fold {
   readonly #turns: TurnState[]
   readonly #owned = new Set<TurnState>()
-  #positions: Map<string, number> | null = null
-  #hasLooked = false
+  readonly #index: TurnIndex
   #lastSeq: number
   #title: string | null
   #seed: ConversationState['seed']
   #withheld: Withheld | undefined
+  #withdrawn: Replaced | undefined
   #notes: GrowingNotes | null
   #appState: AppState | undefined
   readonly #onIgnored: OnIgnored
@@ -58,20 +61,24 @@ export class Fold {
     this.#onIgnored = onIgnored
     this.#marks = marksOf(base)
     this.#turns = [...base.turns]
+    this.#index = new TurnIndex(base.turns)
     this.#lastSeq = base.lastSeq
     this.#title = base.title
     this.#seed = base.seed
     this.#withheld = base.withheld
+    this.#withdrawn = base.withdrawn
     this.#notes = base.notes || base.notesLeftOut ? new GrowingNotes(base) : null
     this.#appState = base.appState
   }
 
   state(): ConversationState {
+    this.#index.keepFor(this.#turns)
     const state = { lastSeq: this.#lastSeq, title: this.#title, seed: this.#seed, turns: this.#turns }
-    if (!this.#marks && !this.#withheld && !this.#notes && !this.#appState) return state
+    if (!this.#marks && !this.#withheld && !this.#withdrawn && !this.#notes && !this.#appState) return state
     const withheld = this.#withheld ? { withheld: this.#withheld } : {}
+    const withdrawn = this.#withdrawn ? { withdrawn: this.#withdrawn } : {}
     const appState = this.#appState ? { appState: this.#appState } : {}
-    return { ...state, ...this.#marks, ...this.#notes?.state(), ...appState, ...withheld }
+    return { ...state, ...this.#marks, ...this.#notes?.state(), ...appState, ...withheld, ...withdrawn }
   }
 
   get lastSeq(): number {
@@ -117,8 +124,16 @@ export class Fold {
         return this.#regeneration(event)
       case 'withheld':
         return this.#withhold(event.content)
+      case 'attempt_discarded': {
+        const { turnId, usage } = event.content
+        const turn = this.#turn(event, turnId)
+        if (turn) this.#own(turn).discarded = discardedIn(turn, usage)
+        return
+      }
       case 'halted_by':
         return this.#haltedBy(event)
+      case 'scope_missing':
+        return this.#scopeMissing(event)
       case 'tool_call':
         return this.#toolCall(event)
       case 'tool_started':
@@ -136,6 +151,8 @@ export class Fold {
         if (turn && !turn.end && !turn.cancel) this.#own(turn).cancel = { who: event.content.who, seq: event.seq }
         return
       }
+      case 'superseded':
+        return this.#supersede(event)
       case 'turn_ended': {
         const turn = this.#turn(event, event.content.turnId)
         if (!turn) return
@@ -189,7 +206,7 @@ export class Fold {
   }
 
   #userMsg(event: EventOf<'user_msg'>): void {
-    const { turnId, message, options, who } = event.content
+    const { turnId, message, options, who, data } = event.content
     const { leftOut, restoredAt } = event.content as UserMsg & { readonly leftOut?: number }
     const item: TurnItem = {
       type: 'user',
@@ -197,15 +214,16 @@ export class Fold {
       at: restoredAt ?? event.at,
       message,
       who,
+      ...(data !== undefined && { data }),
       ...(leftOut && { leftOut }),
       ...(restoredAt !== undefined && { restoredAt }),
     }
-    const known = this.#newest(turnId)
+    const known = this.#index.newest(this.#turns, turnId)
     if (known && !known.end) {
       this.#own(known).items.push(item)
       return
     }
-    this.#positions?.set(turnId, this.#turns.length)
+    this.#index.add(turnId, this.#turns.length)
     const turn: OwnedTurn = {
       turnId,
       firstSeq: event.seq,
@@ -215,18 +233,32 @@ export class Fold {
       calls: [],
       cancel: null,
       end: null,
+      ...(this.#withdrawn && { replaced: this.#withdrawn }),
     }
+    this.#withdrawn = undefined
     this.#turns.push(turn)
     this.#owned.add(turn)
     this.#openNext()
   }
 
-  /** Most new turns have a new id. Searching all turns for each one would make a long fold quadratic, so the second lookup builds an index. */
-  #newest(turnId: string): TurnState | undefined {
-    if (this.#hasLooked) this.#positions ??= new Map(this.#turns.map((turn, position) => [turn.turnId, position]))
-    this.#hasLooked = true
-    if (this.#positions) return this.#turns[this.#positions.get(turnId) ?? -1]
-    return this.#turns.findLast((turn) => turn.turnId === turnId)
+  /** Withdraws the turns from a place on. Costs as much as there are such turns, so a log with many marks still folds in linear time. */
+  #supersede(event: EventOf<'superseded'>): void {
+    const { fromSeq } = event.content
+    const position = this.#turns.findLastIndex(({ firstSeq }) => firstSeq < fromSeq) + 1
+    const turns = this.#turns.slice(position)
+    if (this.openTurn() || turns.some(({ end }) => !end)) {
+      return this.#onIgnored(event, 'withdraws turns while one has not ended')
+    }
+    const isHere = turns[0] !== undefined && beginsAt(turns[0], fromSeq)
+    // A state that begins later in the log lacks the first of them. It can be shown; a process that works on the log reads it again.
+    const isBefore = this.#marks !== null && position === 0
+    if (!isHere && !isBefore) {
+      const missing = { what: 'place' as const, id: String(fromSeq) }
+      return this.#onIgnored(event, `withdraws the turn at ${fromSeq}, and none begins there`, missing)
+    }
+    this.#withdrawn = replacedBy(turns, { fromSeq, seq: event.seq }, this.#withdrawn)
+    this.#index.remove(turns)
+    this.#turns.length = position
   }
 
   /** Opens the oldest queued turn when no turn is open. A turn that was cancelled in the queue stays unopened: it is never rendered. */
@@ -270,7 +302,7 @@ export class Fold {
 
   #addItem(event: LogEvent, turnId: string, item: TurnItem): void {
     const turn = this.#turn(event, turnId)
-    if (turn) this.#own(turn).items.push(item)
+    if (turn) this.#goneOn(turn).items.push(item)
   }
 
   #callEvent(event: CallEvent): void {
@@ -281,7 +313,8 @@ export class Fold {
     if (event.type === 'state_set' && call.result) {
       return this.#onIgnored(event, `sets the state for call '${callId}', which has its result already`)
     }
-    this.#own(found.turn).calls[found.position] = foldCall(call, event)
+    const turn = event.type === 'tool_started' ? this.#goneOn(found.turn) : this.#own(found.turn)
+    turn.calls[found.position] = foldCall(call, event)
     if (call.stateSet && event.type === 'tool_result' && event.content.ok) this.#setState(event, call.stateSet)
   }
 
@@ -306,6 +339,20 @@ export class Fold {
     const found = this.findCall(callId)
     if (!found) return this.#ignore(event, { what: 'call', id: callId })
     if (!found.turn.end && !found.turn.halt) this.#own(found.turn).halt = { callId, reason }
+  }
+
+  /** An older one keeps its time: since then the turn waits. */
+  #scopeMissing(event: EventOf<'scope_missing'>): void {
+    const { turnId, who } = event.content
+    const turn = this.#turn(event, turnId)
+    if (turn && !turn.end && !turn.scopeMissing) this.#own(turn).scopeMissing = { who, seq: event.seq, at: event.at }
+  }
+
+  /** The turn's owner has a scope again. */
+  #goneOn(turn: TurnState): OwnedTurn {
+    const owned = this.#own(turn)
+    if (owned.scopeMissing) delete owned.scopeMissing
+    return owned
   }
 
   #turn(event: LogEvent, turnId: string): TurnState | null {
@@ -335,6 +382,10 @@ function marksOf({ hasOlder, isTrimmed }: ConversationState): Marks | null {
 }
 
 const ignoreSilently: OnIgnored = () => {}
+
+function discardedIn({ discarded }: TurnState, usage: Usage): NonNullable<TurnState['discarded']> {
+  return { attempts: (discarded?.attempts ?? 0) + 1, usage: addUsage({ ...discarded?.usage }, usage) }
+}
 
 function messageWith(messageId: string): (item: TurnItem) => item is AssistantItem {
   return (item): item is AssistantItem => item.type === 'assistant' && item.messageId === messageId

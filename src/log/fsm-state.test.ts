@@ -1,7 +1,18 @@
 import { expect, test } from 'vitest'
-import { called, cancelled, ended, replied, said, started, stateOf, suspended } from '../../test/log/story.ts'
+import {
+  called,
+  cancelled,
+  ended,
+  marked,
+  regenerated,
+  replied,
+  said,
+  started,
+  stateOf,
+  suspended,
+} from '../../test/log/story.ts'
 import type { NewEvent } from './events.ts'
-import { type ConversationPhase, fsmStateOf, statusOf } from './fsm-state.ts'
+import { type ConversationPhase, fsmStateOf, fsmStateWith, statusOf } from './fsm-state.ts'
 
 const calls = [said('t1'), replied('t1', 'm1', 1, { calls: ['c1', 'c2'] }), called('c1'), called('c2', { gated: true })]
 const onlyPending = [said('t1'), replied('t1', 'm1', 1, { calls: ['c1'] }), called('c1', { gated: true })]
@@ -16,8 +27,43 @@ test.each<[string, NewEvent[], ConversationPhase, string[]]>([
   ['nothing but pending calls', [...onlyPending, suspended('c1', 'approval')], 'awaiting_input', ['c1']],
   ['a cancel', [...onlyPending, suspended('c1', 'approval'), cancelled('t1')], 'terminating', ['c1']],
   ['a cancelled turn that has ended', [said('t1'), cancelled('t1'), ended('t1', 'cancelled')], 'idle', []],
-])('the cached state of %s', (_, log, state, pending) => {
-  expect(fsmStateOf(stateOf(log))).toEqual({ state, pending, lastSeq: log.length })
+])('the cached state of %s', (_name, log, state, pending) => {
+  const { lastMessage: _, ...cached } = fsmStateOf(stateOf(log))
+  expect(cached).toEqual({ state, pending, lastSeq: log.length })
+})
+
+test('it has the beginning of the newest message that people may read', () => {
+  const lastOf = (...log: NewEvent[]) => fsmStateOf(stateOf(log)).lastMessage
+  expect(lastOf()).toBeUndefined()
+  expect(lastOf(said('t1'))).toEqual({ role: 'user', text: 'for t1' })
+  expect(lastOf(said('t1'), replied('t1', 'm1', 1))).toEqual({ role: 'assistant', text: 'this is m1' })
+  const withheld = [said('t1'), marked('m1'), replied('t1', 'm1', 2)]
+  expect(lastOf(...withheld)).toEqual({ role: 'user', text: 'for t1' })
+  const regenerating = [said('t1'), replied('t1', 'm1', 1), regenerated('m1')]
+  expect(lastOf(...regenerating)).toEqual({ role: 'user', text: 'for t1' })
+})
+
+test.each([
+  ['an empty log', []],
+  ['a turn that has ended', [said('t0'), replied('t0', 'm0', 1), ended('t0')]],
+])('it is told without a fold for a message after %s', (_name, log: NewEvent[]) => {
+  const text = said('t1')
+  const file: NewEvent = { type: 'user_msg', content: { ...text.content, message: { parts: [] } } } as NewEvent
+  for (const message of [text, file] as Extract<NewEvent, { type: 'user_msg' }>[])
+    expect(fsmStateWith(message.content.message, stateOf(log))).toEqual(fsmStateOf(stateOf([...log, message])))
+})
+
+test('the beginning has at most 160 characters and no line breaks, however long the message is', () => {
+  const log = stateOf([said('t1')])
+  const parts = [{ type: 'text' as const, text: `a\n\n b${'\u{1F600}'.repeat(100_000)}` }]
+  const [turn] = log.turns
+  const items = turn!.items.map((item) =>
+    item.type === 'user' ? { ...item, message: { ...item.message, parts } } : item,
+  )
+  const { text } = fsmStateOf({ ...log, turns: [{ ...turn!, items }] }).lastMessage!
+  expect(text).toMatch(/^a b/)
+  expect(text.length).toBeLessThanOrEqual(160)
+  expect(text.isWellFormed()).toBe(true)
 })
 
 test.each([

@@ -1,6 +1,7 @@
 import type { Json } from '../base/json.ts'
 import { callPhase } from './call-phase.ts'
-import { type CallState, type ConversationState, openTurn, type TurnState } from './state.ts'
+import type { UserMessage } from './events.ts'
+import { type CallState, type ConversationState, openTurn, type TurnItem, type TurnState } from './state.ts'
 
 /** The phase of a conversation, decided from its log. Live events refine `running`. */
 export type ConversationPhase = 'idle' | 'running' | 'awaiting_input' | 'terminating'
@@ -14,19 +15,72 @@ export type FsmState = {
   /** The ids of the calls that wait for an answer. */
   readonly pending: Json
   readonly lastSeq: number
+  /** Set while the open turn waits for a scope that cannot be restored: whose it is. */
+  readonly scopeMissing?: string
+  /** The beginning of the newest message that people may read, for lists. Absent where there is none, and in rows of older versions. */
+  readonly lastMessage?: LastMessage
 }
+
+/** The beginning of a message. */
+export type LastMessage = { readonly role: 'user' | 'assistant'; readonly text: string }
 
 /** The status of a conversation or session in a list. Only sessions are `sleeping` or `failed`; one that is `idle` is a fork that was not continued. */
 export type ConversationStatus = 'active' | 'suspended' | 'sleeping' | 'idle' | 'ended' | 'failed'
 
 /** The cached state that lists and inboxes read. */
 export function fsmStateOf(state: ConversationState): FsmState {
-  return { state: phaseOf(state), pending: pendingCallIds(state), lastSeq: state.lastSeq }
+  const cached = { state: phaseOf(state), pending: pendingCallIds(state), lastSeq: state.lastSeq }
+  const missing = openTurn(state)?.scopeMissing
+  const lastMessage = lastMessageOf(state)
+  return {
+    ...cached,
+    ...(missing ? { scopeMissing: missing.who } : {}),
+    ...(lastMessage ? { lastMessage } : {}),
+  }
+}
+
+/** The cached state once a message has opened a turn where none was open: what `fsmStateOf` would say, without a fold. */
+export function fsmStateWith(message: UserMessage, before: ConversationState): FsmState {
+  const text = excerptIn(message.parts)
+  const lastMessage: LastMessage | null = text === '' ? lastMessageOf(before) : { role: 'user', text }
+  return { state: 'running', pending: [], lastSeq: before.lastSeq + 1, ...(lastMessage ? { lastMessage } : {}) }
+}
+
+const excerptCharacters = 160
+
+/** Of the newest turns alone: a row is written often, and a turn of tools alone says nothing. */
+function lastMessageOf({ turns }: ConversationState): LastMessage | null {
+  for (const { items } of turns.slice(-3).reverse()) {
+    for (const item of items.slice(-20).reverse()) {
+      const text = excerptOf(item)
+      if (text !== '') return { role: item.type === 'user' ? 'user' : 'assistant', text }
+    }
+  }
+  return null
+}
+
+/** Empty where there is no text, and for messages that no hook has passed. */
+function excerptOf(item: TurnItem): string {
+  if (item.type === 'user') return excerptIn(item.message.parts)
+  return item.type === 'assistant' && !item.regeneration && !item.withheld ? excerptIn(item.parts) : ''
+}
+
+function excerptIn(parts: readonly { readonly type: string; readonly text?: string }[]): string {
+  for (const { type, text = '' } of parts.slice(0, 20)) {
+    if (type !== 'text') continue
+    const line = text
+      .slice(0, 4 * excerptCharacters)
+      .replaceAll(/\s+/g, ' ')
+      .trim()
+    if (line !== '') return line.slice(0, excerptCharacters).toWellFormed()
+  }
+  return ''
 }
 
 /** Whether a list would show both states the same way. */
 export function saysTheSame(left: FsmState, right: FsmState): boolean {
-  return left.state === right.state && JSON.stringify(left.pending) === JSON.stringify(right.pending)
+  if (left.state !== right.state || left.scopeMissing !== right.scopeMissing) return false
+  return JSON.stringify(left.pending) === JSON.stringify(right.pending)
 }
 
 /** The status that a list shows for a phase. */

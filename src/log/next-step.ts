@@ -11,6 +11,7 @@ import {
   type TurnState,
   tokensUsed,
 } from './state.ts'
+import { doneBefore } from './superseded.ts'
 
 export { keptMessages }
 
@@ -59,7 +60,7 @@ function stepOfCalls(turn: TurnState, running: ReadonlySet<string>): Step | null
       runningHere += 1
       events.push({ type: 'tool_started', content: { callId: call.callId, attempt: call.attempts + 1 } })
     } else if (phase.type === 'started') {
-      events.push(onInterrupted(call))
+      events.push(onInterrupted(call, turn))
     }
   }
   if (events.length > 0) return { type: 'commit', events }
@@ -74,8 +75,8 @@ export function isDue(call: CallState, phase: CallPhase): boolean {
 }
 
 /** The event for a started call that no process runs any more and that is not run again. */
-export function onInterrupted(call: CallState): NewEvent {
-  return call.ifInterrupted === 'ask' ? suspension(call, 'recovery') : result(call, interruptedEnd)
+export function onInterrupted(call: CallState, turn: TurnState): NewEvent {
+  return call.ifInterrupted === 'ask' ? suspension(call, 'recovery', turn) : result(call, interruptedEnd)
 }
 
 function stepOfTurn(turn: TurnState): Step {
@@ -102,14 +103,15 @@ function hasNewsAfter(turn: TurnState, seen: number): boolean {
 /** A child agent that may not be started is not asked about either. */
 function suspensionOrRefusal(call: CallState, kind: SuspensionKind, turn: TurnState): NewEvent {
   const refusal = call.executor === 'agent' ? childRefusal(turn) : null
-  return refusal === null ? suspension(call, kind) : result(call, { ok: false, error: refusal })
+  return refusal === null ? suspension(call, kind, turn) : result(call, { ok: false, error: refusal })
 }
 
-function suspension(call: CallState, kind: SuspensionKind): NewEvent {
+function suspension(call: CallState, kind: SuspensionKind, turn: TurnState): NewEvent {
   const { callId, expiresInMs } = call
   const round = call.rounds.length + 1
   // A child agent has no deadline; only people do.
   const expires = kind === 'sub_agent' ? null : expiresInMs
+  const before = doneBefore(turn, call)
   return {
     type: 'suspension',
     content: {
@@ -119,6 +121,7 @@ function suspension(call: CallState, kind: SuspensionKind): NewEvent {
       prompt: call.prompt ?? null,
       schema: answerSchema(call, kind),
       expiresInMs: expires,
+      ...(before ? { doneBefore: before } : {}),
     },
   }
 }

@@ -57,12 +57,18 @@ const longestSummary = 48_000
 /** The newest turns of a snapshot that are not too much to restore. */
 export function fittingSnapshot(snapshot: Snapshot): Snapshot {
   const sizes = new Map<string, { parts: number; characters: number }>()
-  for (const { turnId, parts, object = null } of snapshot.messages) {
+  for (const { turnId, parts, object = null, data = null } of snapshot.messages) {
     const size = sizes.get(turnId) ?? { parts: 0, characters: 0 }
     size.parts += 1 + parts.length
-    size.characters += JSON.stringify(object).length
+    size.characters += JSON.stringify(object).length + JSON.stringify(data).length
     for (const part of parts) size.characters += part.type === 'file' ? 200 : JSON.stringify(part).length
     sizes.set(turnId, size)
+  }
+  for (const { turnId, replaced = [] } of snapshot.turns) {
+    const size = sizes.get(turnId)
+    if (!size || replaced.length === 0) continue
+    size.parts += 1 + replaced.length
+    size.characters += JSON.stringify(replaced).length
   }
   let [parts, characters] = [mostParts, mostCharacters]
   const first = snapshot.turns.findLastIndex(({ turnId }) => {
@@ -77,11 +83,13 @@ export function fittingSnapshot(snapshot: Snapshot): Snapshot {
   return { ...snapshot, summary: snapshot.summary?.slice(0, longestSummary) ?? null, turns, messages }
 }
 
+const ifInterrupted = oneOf('report', 'rerun', 'ask')
+
 const pending = object<SnapshotPending>({
   kind: oneOf('approval', 'elicitation', 'client_exec', 'recovery'),
   prompt: json,
   expiresAt: nullable(whole(0)),
-  ifInterrupted: oneOf('report', 'rerun', 'ask'),
+  ifInterrupted,
   timeoutMs: nullable(whole(1)),
   expiresInMs: nullable(whole(1)),
   schema: optional(json),
@@ -97,6 +105,7 @@ const call = object<SnapshotCall>({
   result: json,
   outcome: optional(oneOf('unknown', 'ran')),
   userFacing: optional(oneOf(true)),
+  started: optional(nullable(ifInterrupted)),
   halts: optional(text),
   pending: optional(pending),
 })
@@ -117,6 +126,7 @@ const turn = object<SnapshotTurn>({
   status: oneOf('completed', 'cancelled', 'failed', 'halted', 'open', 'queued'),
   reason: nullable(text),
   options: optional(object({})),
+  replaced: optional(list(call)),
 })
 
 const message = object<SnapshotMessage>({
@@ -125,7 +135,9 @@ const message = object<SnapshotMessage>({
   at: whole(0),
   parts: list(part),
   cutOff: optional(oneOf('cancelled', 'failed')),
+  finishReason: optional(text),
   object: optional(json),
+  data: optional(json),
   withheld: optional(id),
 })
 
@@ -134,6 +146,7 @@ const check: Check = object<Snapshot>({
   seq: whole(0),
   state: oneOf('idle', 'running', 'awaiting_input', 'terminating'),
   title: nullable(text),
+  owner: optional(nullable(id)),
   summary: nullable(text),
   turns: list(turn),
   messages: list(message),

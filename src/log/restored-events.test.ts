@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { checkHistory } from '../../test/log/check-history.ts'
 import { callPhase } from './call-phase.ts'
+import { encode } from './codec.ts'
 import { tentative } from './decide.ts'
 import { foldEvents } from './fold-events.ts'
 import { phaseOf } from './fsm-state.ts'
@@ -9,6 +10,7 @@ import { fittingSnapshot, readSnapshot } from './read-snapshot.ts'
 import { restoredEvents } from './restored-events.ts'
 import type { Snapshot, SnapshotCall, SnapshotMessage, SnapshotPending, SnapshotTurn } from './snapshot.ts'
 import { openTurn } from './state.ts'
+import { unrepeatable } from './superseded.ts'
 import { checkNewEvent } from './validate-event.ts'
 
 const fixture = (version: number): Snapshot => {
@@ -28,6 +30,8 @@ function restore(snapshot: Snapshot, now = 0) {
     exposed: ['todos'],
   })
   for (const event of events) checkNewEvent(event)
+  // No member without a value.
+  expect(events).toStrictEqual(JSON.parse(JSON.stringify(events)))
   const log = tentative(events, 0)
   return { events, log, state: foldEvents(log, undefined, (_, why) => expect.unreachable(why)) }
 }
@@ -62,9 +66,10 @@ describe('a snapshot becomes a log', () => {
     const restored = restore(fixture(3))
     expect(shape(restored)).toEqual([
       ...['seeded', 'restored', 'user_msg', 'assistant_msg', 'turn_ended', 'user_msg', 'assistant_msg'],
-      ...['tool_call', 'tool_result', 'tool_call', 'suspension', 'tool_call', 'tool_result', 'user_msg'],
+      ...['tool_call', 'tool_started', 'tool_result', 'tool_call', 'suspension'],
+      ...['tool_call', 'tool_started', 'tool_result', 'user_msg'],
     ])
-    expect(restored.events[1]).toEqual({ type: 'restored', content: { version: 3, seq: 21, through: 14 } })
+    expect(restored.events[1]).toEqual({ type: 'restored', content: { version: 3, seq: 21, through: 16 } })
     expect(restored.state).toMatchObject({
       title: 'A broken lamp',
       seed: { summary: 'Ann ordered a lamp.', messages: [] },
@@ -181,6 +186,29 @@ describe('a call', () => {
     expect(asked).toMatchObject({ attempts: 1, gated: false, rounds: [{ kind: 'recovery' }] })
   })
 
+  test.each<[string, Partial<SnapshotCall>, object]>([
+    ['was started', { started: 'ask' }, { attempts: 1, ifInterrupted: 'ask' }],
+    ['was never started', { started: null, status: 'error' }, { attempts: 0 }],
+    ['does not say whether it was started', { status: 'error' }, { attempts: 1, ifInterrupted: 'report' }],
+    ['was left to a page', { started: 'report', executor: 'client' }, { attempts: 0, ifInterrupted: 'report' }],
+    ['was put to a person', { executor: 'human' }, { attempts: 0 }],
+  ])('that %s comes back like that', (_, more, expected) => {
+    const { state, log } = restore(snapshot([said('Hi'), wrote([call(more)])]))
+    checkHistory(log)
+    const { turns } = state
+    expect(turns[0]!.calls[0]).toMatchObject(expected)
+    const mustBeForced = more.started !== null && more.executor !== 'human'
+    expect(unrepeatable(turns)).toHaveLength(mustBeForced ? 1 : 0)
+  })
+
+  test('of a replaced turn stays among what was done, and needs force only where it was started', () => {
+    const replaced = [call({ started: 'report' }), call({ callId: 'b', executor: 'human', started: null })]
+    const turn: SnapshotTurn = { turnId: 't', status: 'completed', reason: null, replaced }
+    const { state } = restore(snapshot([said('Hi')], turn))
+    expect(state.turns[0]!.replaced!.calls.map(({ restoredFrom }) => restoredFrom)).toEqual(['old', 'b'])
+    expect(unrepeatable(state.turns).map(({ restoredFrom }) => restoredFrom)).toEqual(['old'])
+  })
+
   test('that ends its turn does so again, once what waits beside it is answered', () => {
     const parts = [call({ halts: 'enough' }), call({ status: 'pending', pending })]
     const { state, events } = restore(snapshot([said('Hi'), wrote(parts)], open))
@@ -238,4 +266,32 @@ describe('what is too much', () => {
     const given = { ...turns(2, 'x'), summary: 'y'.repeat(50_000) }
     expect(fittingSnapshot(given)).toEqual({ ...given, summary: 'y'.repeat(48_000) })
   })
+})
+
+test('every event of a snapshot is written out in full, and nothing more', () => {
+  const asks = call({ callId: 'asked', status: 'pending', result: null, pending: { ...pending, expiresAt: 50 } })
+  const given = snapshot(
+    [
+      { ...said('Hi', 't0'), data: { page: 1 } },
+      wrote([{ type: 'text', text: 'Hello' }], { turnId: 't0', object: { a: 1 } }),
+      said('Refund', 't'),
+      wrote([{ type: 'text', text: 'Sure' }, call({}), asks]),
+    ],
+    { turnId: 't0', status: 'completed', reason: null },
+    open,
+  )
+  expect(restore(given, 20).events.map(({ type, content }) => `${type} ${encode(content)}`)).toEqual([
+    'seeded {"state":{"version":3,"seq":9,"state":"idle","title":null,"summary":null,"turns":[],"messages":[]}}',
+    'restored {"version":3,"seq":9,"through":12}',
+    'user_msg {"turnId":"new-1","message":{"parts":[{"type":"text","text":"Hi"}]},"options":{},"who":"ann","data":{"page":1},"restoredAt":7}',
+    'assistant_msg {"turnId":"new-1","messageId":"new-2","seen":3,"parts":[{"type":"text","text":"Hello"}],"model":{"provider":"restored","modelId":"snapshot"},"usage":{},"finishReason":"stop","status":"complete","object":{"a":1},"restoredAt":8}',
+    'turn_ended {"turnId":"new-1","status":"completed","reason":null}',
+    'user_msg {"turnId":"new-3","message":{"parts":[{"type":"text","text":"Refund"}]},"options":{"maxSteps":3},"who":"ann","restoredAt":7}',
+    'assistant_msg {"turnId":"new-3","messageId":"new-4","seen":6,"parts":[{"type":"text","text":"Sure"},{"type":"call","callId":"new-5"},{"type":"call","callId":"new-6"}],"model":{"provider":"restored","modelId":"snapshot"},"usage":{},"finishReason":"tool-calls","status":"complete","restoredAt":8}',
+    'tool_call {"turnId":"new-3","callId":"new-5","providerCallId":"new-5","name":"refund","args":{"n":1},"executor":"server","restoredFrom":"old","gated":false,"ifInterrupted":"report","timeoutMs":null,"expiresInMs":null}',
+    'tool_started {"callId":"new-5","attempt":1}',
+    'tool_result {"callId":"new-5","ok":true,"result":1}',
+    'tool_call {"turnId":"new-3","callId":"new-6","providerCallId":"new-6","name":"refund","args":{"n":1},"executor":"server","restoredFrom":"asked","gated":true,"ifInterrupted":"ask","timeoutMs":9,"expiresInMs":60,"prompt":"Sure?"}',
+    'suspension {"callId":"new-6","round":1,"kind":"approval","prompt":"Sure?","expiresInMs":30,"schema":{"type":"boolean"}}',
+  ])
 })

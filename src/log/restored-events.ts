@@ -1,5 +1,7 @@
 import { interruptedEnd } from './call-phase.ts'
-import type { AssistantPart, FilePart, NewEvent, TurnStatus, UserPart } from './events.ts'
+import { tentative } from './decide.ts'
+import type { AssistantPart, FilePart, IfInterrupted, NewEvent, TurnStatus, UserPart } from './events.ts'
+import { foldEvents } from './fold-events.ts'
 import { answerSchema } from './next-step.ts'
 import type {
   Snapshot,
@@ -11,6 +13,8 @@ import type {
   SnapshotTurn,
 } from './snapshot.ts'
 import { snapshotVersion } from './snapshot.ts'
+import { openTurn } from './state.ts'
+import { doneBefore } from './superseded.ts'
 
 /** What a snapshot does not say, and what is not trusted in it. */
 export type Restoring = {
@@ -47,7 +51,20 @@ export function restoredEvents(snapshot: Snapshot, restoring: Restoring): NewEve
   // The mark takes the second place, so everything after `seeded` moves on by one.
   const through = events.length + 1
   events.splice(1, 0, { type: 'restored', content: { version: snapshotVersion, seq, through } })
-  return events
+  return toldWhatWasDone(events)
+}
+
+/** What a call asks says which call of a withdrawn turn did the same, as when it was asked first. */
+function toldWhatWasDone(events: NewEvent[]): NewEvent[] {
+  if (!events.some(({ type }) => type === 'superseded')) return events
+  const turn = openTurn(foldEvents(tentative(events, 0)))
+  if (!turn?.replaced) return events
+  return events.map((event) => {
+    if (event.type !== 'suspension') return event
+    const call = turn.calls.find(({ callId }) => callId === event.content.callId)
+    const before = call ? doneBefore(turn, call) : null
+    return before ? { ...event, content: { ...event.content, doneBefore: before } } : event
+  })
 }
 
 /** The position of the turn that stays open: it waits for an answer, and no turn after it has ended. Past the end when there is none. */
@@ -86,6 +103,7 @@ class Writer {
     const [first] = messages
     if (!first) return
     const turnId = this.#restoring.newId()
+    if (turn.replaced?.length) this.#withdrawn(turnId, turn.replaced, first.at)
     const options = isLive ? (turn.options ?? {}) : {}
     // Every turn begins with a message of a person.
     if (first.role === 'assistant') this.#user(turnId, { ...first, parts: [] }, options)
@@ -98,10 +116,29 @@ class Writer {
     this.#events.push({ type: 'turn_ended', content: { turnId, status, reason } })
   }
 
-  #user(turnId: string, { at, parts }: SnapshotMessage, options: NonNullable<SnapshotTurn['options']>): void {
+  /** A turn without words that did the same, and that the next one takes the place of. */
+  #withdrawn(by: string, calls: readonly SnapshotCall[], at: number): void {
+    const turnId = this.#restoring.newId()
+    // `restored` is not among the events yet.
+    const fromSeq = this.#events.length + 2
+    const ended = calls.map((call): SnapshotCall => (call.status === 'pending' ? { ...call, status: 'open' } : call))
+    this.#user(turnId, { role: 'user', turnId, at, parts: [] }, {})
+    this.#assistant(turnId, { role: 'assistant', turnId, at, parts: ended }, false)
+    // Each counts as started, so that it stays among what was done; where it never was, `rerun` says that it may be repeated.
+    for (let index = this.#events.length - 1; index >= fromSeq - 2; index--) {
+      const event = this.#events[index]!
+      if (event.type !== 'tool_call' || this.#events[index + 1]?.type === 'tool_started') continue
+      this.#events.splice(index + 1, 0, startOf(event.content.callId))
+    }
+    this.#events.push({ type: 'turn_ended', content: { turnId, status: 'cancelled', reason: null } })
+    this.#events.push({ type: 'superseded', content: { fromSeq, by } })
+  }
+
+  #user(turnId: string, { at, parts, data }: SnapshotMessage, options: NonNullable<SnapshotTurn['options']>): void {
     const { who } = this.#restoring
     const message = { parts: parts.flatMap((part) => this.#said(part)) }
-    this.#events.push({ type: 'user_msg', content: { turnId, message, options, who, restoredAt: at } })
+    const content = { turnId, message, options, who, ...(data === undefined ? {} : { data }), restoredAt: at }
+    this.#events.push({ type: 'user_msg', content })
   }
 
   #assistant(turnId: string, message: SnapshotMessage, isLive: boolean): void {
@@ -128,7 +165,7 @@ class Writer {
         parts: written,
         model,
         usage: {},
-        finishReason: calls.length > 0 ? 'tool-calls' : 'stop',
+        finishReason: message.finishReason ?? (calls.length > 0 ? 'tool-calls' : 'stop'),
         status: cutOff ?? 'complete',
         ...(object === undefined || withheld !== undefined ? {} : { object }),
         restoredAt: at,
@@ -140,11 +177,12 @@ class Writer {
   #call(turnId: string, callId: string, call: SnapshotCall, isLive: boolean): NewEvent[] {
     const { name, args, executor, callId: restoredFrom } = call
     const isAsked = isLive && isPending(call)
+    const started = startedOf(call)
     const {
       kind = null,
       prompt = null,
       schema,
-      ifInterrupted = 'report',
+      ifInterrupted = started ?? 'rerun',
       timeoutMs = null,
       expiresInMs = null,
     } = isAsked ? call.pending : {}
@@ -160,7 +198,9 @@ class Writer {
     if (!isAsked) {
       const halted: NewEvent[] =
         isLive && call.halts !== undefined ? [{ type: 'halted_by', content: { callId, reason: call.halts } }] : []
-      return [tool, ...halted, { type: 'tool_result', content: { callId, ...endOf(call) } }]
+      // Started here means that the retry of its turn must be forced. Pages and child agents are never started by a `tool_started`.
+      const begun = started !== null && executor === 'server' ? [startOf(callId)] : []
+      return [tool, ...begun, ...halted, { type: 'tool_result', content: { callId, ...endOf(call) } }]
     }
     const { expiresAt } = call.pending
     const left = expiresAt === null ? null : Math.max(1, expiresAt - this.#restoring.now)
@@ -170,14 +210,22 @@ class Writer {
       content: { ...asked, schema: answerSchema({ ...(schema === undefined ? {} : { schema }) }, asked.kind) },
     }
     // Only a call that was started is recovered.
-    const started: NewEvent[] = kind === 'recovery' ? [{ type: 'tool_started', content: { callId, attempt: 1 } }] : []
-    return [tool, ...started, suspension]
+    return [tool, ...(kind === 'recovery' ? [startOf(callId)] : []), suspension]
   }
 
   #said(part: SnapshotPart): UserPart[] {
     if (part.type === 'text') return [{ type: 'text', text: part.text }]
     return part.type === 'file' ? [this.#restoring.fileOf(part)] : []
   }
+}
+
+function startOf(callId: string): NewEvent {
+  return { type: 'tool_started', content: { callId, attempt: 1 } }
+}
+
+/** Null: it was never started. A person who answers has no effect that could be repeated. */
+function startedOf({ started, executor }: SnapshotCall): IfInterrupted | null {
+  return started === undefined ? (executor === 'human' ? null : 'report') : started
 }
 
 function endOf({ status, result, outcome, userFacing }: SnapshotCall) {

@@ -2,6 +2,7 @@ import { type CallEnd, callPhase } from './call-phase.ts'
 import type {
   AssistantMsg,
   AssistantPart,
+  AttemptDiscarded,
   CallResult,
   Injection,
   NewEvent,
@@ -23,6 +24,8 @@ export type MessageOutcome = Omit<AssistantMsg, 'status'> & {
   /** Why a failed message failed; the reason of the turn's end. */
   readonly failure?: string
   readonly verdict?: Verdict
+  /** The attempts that broke off before this one. Absent when there were none. */
+  readonly discarded?: readonly Omit<AttemptDiscarded, 'turnId'>[]
   /** The post-hook that did not pass the message. Absent when all hooks passed it, and for agents without hooks. */
   readonly withheld?: string
 }
@@ -103,6 +106,15 @@ function settleMessage(state: ConversationState, outcome: MessageOutcome): NewEv
   const turn = liveTurn(state, outcome.turnId)
   if (!turn || hasMessage(turn, outcome.messageId)) return []
   if (turn.cancel) return terminate(turn, outcome)
+  const events = messageEvents(turn, outcome)
+  return outcome.discarded ? [...discardedEvents(outcome), ...events] : events
+}
+
+function discardedEvents({ turnId, discarded = [] }: Draft): NewEvent[] {
+  return discarded.map((attempt) => ({ type: 'attempt_discarded', content: { turnId, ...attempt } }))
+}
+
+function messageEvents(turn: TurnState, outcome: MessageOutcome): NewEvent[] {
   if (outcome.status === 'failed') {
     const broken = outcome.parts.length > 0 ? messageForRecord(outcome, 'failed') : []
     return [...broken, ended(turn, 'failed', outcome.failure ?? 'model_failed')]
@@ -151,7 +163,8 @@ function settleCancel(state: ConversationState, { turnId, partial }: CancelOutco
 
 /** The one commit that answers `cancel_requested`: the partial message, the end of every open call, the end of the turn. */
 function terminate(turn: TurnState, partial: Draft | null): NewEvent[] {
-  const events: NewEvent[] = partial && partial.parts.length > 0 ? messageForRecord(partial, 'cancelled') : []
+  const events: NewEvent[] = partial ? discardedEvents(partial) : []
+  if (partial && partial.parts.length > 0) events.push(...messageForRecord(partial, 'cancelled'))
   for (const call of turn.calls) events.push(...cancelCall(call, turn.cancel!.who))
   events.push(ended(turn, 'cancelled', null))
   return events

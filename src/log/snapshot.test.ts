@@ -52,6 +52,9 @@ describe('reading a snapshot', () => {
   test.each<[string, unknown, RegExp]>([
     ['nothing', undefined, /undefined is not JSON/],
     ['a function in it', { version: 2, at: () => 1 }, /snapshot\.at: function is not JSON|function/],
+    ['null', null, /^'snapshot' must be an object$/],
+    ['a text', 'snapshot', /^'snapshot' must be an object$/],
+    ['a list', [], /^'snapshot' must be an object$/],
     ['a version to come', { version: 99 }, /version is 99, and the newest that this Perdure reads is 3/],
     ['half a version', { version: 1.5 }, /no version ever was/],
     [

@@ -5,13 +5,18 @@ import type { ConversationPhase } from './fsm-state.ts'
 
 export const snapshotVersion = 3
 
-/** A conversation at one moment, in a form that can be stored anywhere: plain JSON, without ids of people and without scope. */
+/** A conversation at one moment, in a form that can be stored anywhere: plain JSON, without scope, and without ids of people other than the owner. */
 export type Snapshot = {
   readonly version: typeof snapshotVersion
   /** The last event of the log it was taken from. Of two snapshots of one conversation, the one with the higher `seq` is newer. */
   readonly seq: number
   readonly state: ConversationPhase
   readonly title: string | null
+  /**
+   * Who opened the conversation; null where that is not known. Always there in what `persistState` gets. A conversation that is restored belongs to this person; without
+   * the member, to the caller that restores it.
+   */
+  readonly owner?: string | null
   /** Replaces the messages before those listed; null when there is no summary. */
   readonly summary: string | null
   /** The turns of the messages, in their order. */
@@ -30,6 +35,8 @@ export type SnapshotTurn = {
   readonly reason: string | null
   /** Only of a turn that has not ended. */
   readonly options?: TurnOptions
+  /** Set when the turn is there in place of others: what their tools did. Their words are not in a snapshot. */
+  readonly replaced?: readonly SnapshotCall[]
 }
 
 /** A message in a snapshot. */
@@ -42,8 +49,12 @@ export type SnapshotMessage = {
   readonly parts: readonly SnapshotPart[]
   /** Set when the message was cut off: its turn was cancelled, or the model failed. */
   readonly cutOff?: 'cancelled' | 'failed'
+  /** Set when the model was not done, although the message is whole: `length`, `content-filter`, or what the provider says. */
+  readonly finishReason?: string
   /** The structured output. */
   readonly object?: Json
+  /** JSON that came with a message of a person. */
+  readonly data?: Json
   /** The hook that did not pass the message. */
   readonly withheld?: string
 }
@@ -77,6 +88,11 @@ export type SnapshotCall = {
   readonly result: Json
   readonly outcome?: InterruptedEnd
   readonly userFacing?: true
+  /**
+   * What its tool says of a run that was interrupted, when the call was started, also in a page or by a child agent, or had not ended and may have been started
+   * since. Null: it never was. Missing in snapshots of earlier releases; a call that may have been started then counts as one that must not be repeated.
+   */
+  readonly started?: IfInterrupted | null
   /** Set when the call ends its turn once the calls beside it have ended: the reason. */
   readonly halts?: string
   /** Only while `status` is `pending`. */

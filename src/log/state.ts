@@ -19,6 +19,7 @@ import type {
   Withheld,
 } from './events.ts'
 import { callPosition } from './fold-call.ts'
+import type { Replaced } from './superseded.ts'
 
 /**
  * The state that a log folds to. Plain JSON, so that a trimmed copy can be stored as the `base` of a summary.
@@ -38,6 +39,8 @@ export type ConversationState = {
   readonly appState?: AppState
   /** A mark whose message has not come yet. */
   readonly withheld?: Withheld
+  /** What was withdrawn, until the turn in its place begins. */
+  readonly withdrawn?: Replaced
   /** The log has messages before those here: a summary replaces them, or they were left out. */
   readonly hasOlder?: boolean
   /** Something was left out to keep the state small: it can be shown, but no prompt can be rendered from it. See `trimState`. */
@@ -57,6 +60,12 @@ export type TurnState = {
   readonly end: { readonly status: TurnStatus; readonly reason: string | null; readonly seq: number } | null
   /** The tool call that ends the turn once the calls beside it have ended. */
   readonly halt?: HaltedBy
+  /** Set when the turn is there in place of others. */
+  readonly replaced?: Replaced
+  /** Set when attempts at its messages broke off: how many another one followed, and the tokens they used. */
+  readonly discarded?: { readonly attempts: number; readonly usage: Usage }
+  /** Set while the turn waits for the scope of the user who opened it: whose, and since when. */
+  readonly scopeMissing?: { readonly who: string; readonly seq: number; readonly at: number }
   /** Set when the first items are left out: the tokens they used, and how many of them were messages that were not regenerated. */
   readonly leftOut?: { readonly usage: Usage; readonly messages: number }
 }
@@ -70,6 +79,8 @@ export type UserItem = {
   readonly at: number
   readonly message: UserMessage
   readonly who: string
+  /** As in `user_msg`. */
+  readonly data?: Json
   readonly restoredAt?: number
   readonly leftOut?: number
 }
@@ -184,18 +195,26 @@ function notesSince({ notes = [], notesLeftOut, ...state }: ConversationState, t
 
 const counters = ['inputTokens', 'outputTokens', 'cacheReadTokens', 'cacheWriteTokens', 'reasoningTokens'] as const
 
-/** The tokens a turn has used: its own messages and the child agents that have ended. */
-export function usageOf({ items, calls, leftOut }: Pick<TurnState, 'items' | 'calls' | 'leftOut'>): Usage {
-  const total: { -readonly [Counter in keyof Usage]: Usage[Counter] } = { ...leftOut?.usage }
-  const add = (usage: Usage): void => {
-    for (const counter of counters) {
-      const tokens = usage[counter]
-      if (tokens !== undefined) total[counter] = (total[counter] ?? 0) + tokens
-    }
+type Tally = { -readonly [Counter in keyof Usage]: Usage[Counter] }
+
+/** Adds to `total`, and returns it. */
+export function addUsage(total: Tally, usage: Usage): Tally {
+  for (const counter of counters) {
+    const tokens = usage[counter]
+    if (tokens !== undefined) total[counter] = (total[counter] ?? 0) + tokens
   }
-  for (const item of items) if (item.type === 'assistant') add(item.usage)
+  return total
+}
+
+/** The tokens a turn has used: its own messages, attempts at them that broke off, and the child agents that have ended. */
+export function usageOf(turn: Pick<TurnState, 'items' | 'calls' | 'leftOut' | 'discarded'>): Usage {
+  const { items, calls, leftOut, discarded } = turn
+  const total: Tally = { ...leftOut?.usage }
+  if (discarded) addUsage(total, discarded.usage)
+  for (const item of items) if (item.type === 'assistant') addUsage(total, item.usage)
   for (const call of calls) {
-    for (const round of call.rounds) if (round.kind === 'sub_agent') add(usageIn(round.resolution?.value ?? null))
+    for (const round of call.rounds)
+      if (round.kind === 'sub_agent') addUsage(total, usageIn(round.resolution?.value ?? null))
   }
   return total
 }
@@ -216,3 +235,18 @@ function usageIn(value: Json): Usage {
 function isObject(value: Json | undefined): value is { readonly [key: string]: Json } {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
+
+/** What the provider says of why a message ended. Null when the model was done: it stopped by itself, or to call a tool. */
+export function earlyFinish(finishReason: string): string | null {
+  return finishReason === 'stop' || finishReason === 'tool-calls' ? null : finishReason
+}
+
+/** How people read that an answer is incomplete; null for an answer that looks complete and is. */
+export function cutShortText(finishReason: string): string | null {
+  return cutShort.get(finishReason) ?? null
+}
+
+const cutShort: ReadonlyMap<string, string> = new Map([
+  ['length', 'cut off at its length limit'],
+  ['content-filter', "cut off by the provider's content filter"],
+])

@@ -11,6 +11,7 @@ import {
   type TurnState,
   usageOf,
 } from './state.ts'
+import type { Replaced } from './superseded.ts'
 
 /** Default size of what is shown of a conversation at once: about this many bytes of its newest messages. */
 export const shownBytes = 1024 * 1024
@@ -210,8 +211,14 @@ class Trim {
         if (item) items.set(seq, this.#lighter(item, abridgeItem(item), itemWeight))
         if (call && !isSpared(call)) calls.set(seq, this.#lighter(call, abridgeCall(call), callWeight))
       }
-      this.#turns[index] = { ...turn, options, items: [...items.values()], calls: [...calls.values()] }
+      const replaced = turn.replaced ? { replaced: this.#abridgeReplaced(turn.replaced) } : {}
+      this.#turns[index] = { ...turn, options, items: [...items.values()], calls: [...calls.values()], ...replaced }
     }
+  }
+
+  #abridgeReplaced(replaced: Replaced): Replaced {
+    const shorter = (call: CallState) => (this.#isTooHeavy ? this.#lighter(call, abridgeCall(call), callWeight) : call)
+    return { ...replaced, calls: replaced.calls.map(shorter) }
   }
 
   #lighter<T>(whole: T, abridged: T, weigh: (part: T) => number): T {
@@ -221,8 +228,9 @@ class Trim {
 }
 
 /** What a state takes beside its turns and its seed. */
-function ownWeight({ title, notes, appState }: ConversationState): number {
-  return weightOf(title) + notesWeight(notes) + (appState ? weightOf(appState) : 0)
+function ownWeight({ title, notes, appState, withdrawn }: ConversationState): number {
+  const others = (appState ? weightOf(appState) : 0) + (withdrawn ? weightOf(withdrawn) : 0)
+  return weightOf(title) + (notes ? notesWeight(notes) : 0) + others
 }
 
 function callIdsOf(item: TurnItem): string[] {
@@ -236,6 +244,7 @@ function turnWeight(turn: TurnState): number {
   let weight = 200 + weightOf(turn.options)
   for (const item of turn.items) weight += itemWeight(item)
   for (const call of turn.calls) weight += callWeight(call)
+  for (const call of turn.replaced?.calls ?? []) weight += callWeight(call)
   return weight
 }
 

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { called, replied, resolved, said, stateOf, suspended } from '../../test/log/story.ts'
 import type { Json } from '../base/json.ts'
+import type { NewEvent, Usage } from './events.ts'
 import { tokensUsed, usageOf } from './state.ts'
 
 const all = { inputTokens: 1, outputTokens: 2, cacheReadTokens: 3, cacheWriteTokens: 4, reasoningTokens: 5 }
@@ -36,4 +37,20 @@ test('usage in a result that is not a child’s, or not a number, does not count
 test('usage of items that were left out is still counted', () => {
   const turn = { ...turnWith(null), leftOut: { usage: { inputTokens: 100, outputTokens: 100 } } } as never
   expect(usageOf(turn)).toMatchObject({ inputTokens: 111, outputTokens: 102 })
+})
+
+test('usage of attempts that broke off is counted, once, also where the first items are left out', () => {
+  const discarded = (messageId: string, usage: Usage): NewEvent => ({
+    type: 'attempt_discarded',
+    content: { turnId: 't1', messageId, model: { provider: 'p', modelId: 'm' }, usage, code: 'model_interrupted' },
+  })
+  const events = [
+    said('t1'),
+    ...[discarded('m0', { inputTokens: 7 }), discarded('m1', { inputTokens: 7, outputTokens: 2 })],
+    replied('t1', 'm2', 1, { usage: { inputTokens: 10 } }),
+  ]
+  const [turn] = stateOf(events).turns
+  expect(turn!.discarded).toEqual({ attempts: 2, usage: { inputTokens: 14, outputTokens: 2 } })
+  expect(usageOf(turn!)).toEqual({ inputTokens: 24, outputTokens: 2 })
+  expect(tokensUsed({ ...turn!, leftOut: { usage: { inputTokens: 1 }, messages: 1 } })).toBe(27)
 })

@@ -93,7 +93,7 @@ const flowOp = union('kind', {
   request: object({ request: text, payload: json }),
   step: object({ name: text, input: json, ifInterrupted: oneOf('rerun', 'report') }),
   sleep: object({ ms: whole(0) }),
-  agent: object({ agent: id, id: nullable(id), message: text }),
+  agent: object({ agent: id, id: nullable(id), message: text, data: optional(json) }),
   now: jsonObject,
   random: jsonObject,
   uuid: jsonObject,
@@ -113,6 +113,8 @@ const contentChecks: { readonly [Type in Log.EventType]: Check } = {
     }),
     who: text,
     key: optional(id),
+    data: optional(json),
+    traceparent: optional(text),
     restoredAt: optional(whole(0)),
   }),
   assistant_msg: object<Log.AssistantMsg>({
@@ -140,6 +142,7 @@ const contentChecks: { readonly [Type in Log.EventType]: Check } = {
     expiresInMs: nullable(whole(1)),
     prompt: optional(json),
     schema: optional(json),
+    description: optional(text),
     restoredFrom: optional(id),
   }),
   tool_started: object<Log.EventContents['tool_started']>({ callId: id, attempt: whole(1) }),
@@ -150,6 +153,7 @@ const contentChecks: { readonly [Type in Log.EventType]: Check } = {
     prompt: json,
     schema: json,
     expiresInMs: nullable(whole(1)),
+    doneBefore: optional(object({ callId: id, outcome: oneOf('done', 'failed', 'unknown') })),
   }),
   resolution: object<Log.Resolution>({
     callId: id,
@@ -179,7 +183,15 @@ const contentChecks: { readonly [Type in Log.EventType]: Check } = {
   injection: object<Log.Injection>({ turnId: id, step: whole(0), hook: id, parts: list(userPart) }),
   regeneration: object<Log.EventContents['regeneration']>({ messageId: id, n: whole(1), feedback: text }),
   withheld: object<Log.Withheld>({ messageId: id, hook: id }),
+  attempt_discarded: object<Log.AttemptDiscarded>({
+    turnId: id,
+    messageId: id,
+    model: object<Log.ModelRef>({ provider: text, modelId: text }),
+    usage,
+    code: text,
+  }),
   halted_by: object<Log.HaltedBy>({ callId: id, reason: text }),
+  scope_missing: object<Log.ScopeMissing>({ turnId: id, who: text, reason: text }),
   state_set: object<Log.StateSet>({
     callId: optional(id),
     patch: object<Log.StatePatch>({ set: jsonObject, remove: list(text) }),
@@ -188,6 +200,7 @@ const contentChecks: { readonly [Type in Log.EventType]: Check } = {
   }),
   state_refused: object<Log.StateRefused>({ callId: id, reason: text }),
   cancel_requested: object<Log.EventContents['cancel_requested']>({ turnId: id, who: text }),
+  superseded: object<Log.Superseded>({ fromSeq: whole(1), by: id }),
   turn_ended: object<Log.TurnEnded>({
     turnId: id,
     status: oneOf('completed', 'cancelled', 'failed', 'halted'),
@@ -197,7 +210,13 @@ const contentChecks: { readonly [Type in Log.EventType]: Check } = {
   note: object<Log.Note>({ name: id, data: json, who: text }),
   seeded: object<Log.EventContents['seeded']>({ state: json }),
   restored: object<Log.Restored>({ version: whole(1), seq: whole(0), through: whole(2) }),
-  flow_started: object<Log.FlowStarted>({ flow: id, version: text, input: json, who: text }),
+  flow_started: object<Log.FlowStarted>({
+    flow: id,
+    version: text,
+    input: json,
+    who: text,
+    traceparent: optional(text),
+  }),
   flow_opened: object<Log.FlowOpened>({ position: whole(1), op: flowOp, asked: whole(1), id: optional(id) }),
   flow_outcome: union('ok', {
     true: object({ ok: oneOf(true), position: whole(1), value: json, who: optional(text) }),
@@ -251,14 +270,20 @@ export const injection = constructorOf('injection')
 export const regeneration = constructorOf('regeneration')
 /** A `withheld`: the agent's hooks did not pass the message after it, so only operators read it. */
 export const withheld = constructorOf('withheld')
+/** An `attempt_discarded`: an attempt at a message broke off, and another one followed. */
+export const attemptDiscarded = constructorOf('attempt_discarded')
 /** A `halted_by`: the tool of this call ends the turn. */
 export const haltedBy = constructorOf('halted_by')
+/** A `scope_missing`: the turn waits until the scope of the user who opened it can be restored. */
+export const scopeMissing = constructorOf('scope_missing')
 /** A `state_set`: a change of the application's state. */
 export const stateSet = constructorOf('state_set')
 /** A `state_refused`: the state that a call set was refused. */
 export const stateRefused = constructorOf('state_refused')
 /** A `cancel_requested`: a request to end a turn. */
 export const cancelRequested = constructorOf('cancel_requested')
+/** A `superseded`: the turns from `fromSeq` on are withdrawn, and turn `by` is there in their place. */
+export const superseded = constructorOf('superseded')
 /** A `turn_ended`: how a turn ended. */
 export const turnEnded = constructorOf('turn_ended')
 /** A `titled`: the title of the conversation from now on; null removes it. */

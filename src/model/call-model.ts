@@ -12,8 +12,10 @@ import type {
   LanguageModelV4ToolResultPart,
 } from '@ai-sdk/provider'
 import type { Clock } from '../base/clock.ts'
+import type { ModelErrorCode } from '../base/errors/model-errors.ts'
 import { isRecord, type JsonObject } from '../base/json.ts'
 import type { Redact } from '../base/redact/redactor.ts'
+import type { TimeoutSettings } from '../define/agent.ts'
 import type {
   ChunkTransformer,
   LanguageModel,
@@ -34,7 +36,8 @@ export async function callModel(
   prompt: LanguageModelV4CallOptions['prompt'],
   request: ModelRequest,
 ): Promise<ReadableStreamDefaultReader<unknown>> {
-  const options = { ...commonOptions(request), abortSignal: request.signal }
+  // Raw chunks show that a provider is alive while it thinks, and tell the usage of a stream that breaks.
+  const options = { ...commonOptions(request), abortSignal: request.signal, includeRawChunks: true }
   const { reasoning } = request.settings
   const result: unknown =
     model.specificationVersion === 'v3'
@@ -177,6 +180,8 @@ export type ModelRequest = {
   /** The JSON Schema of the object that the model must answer with. */
   readonly output?: { readonly schema: JsonObject; readonly name?: string }
   readonly retry: RetryPolicy | false
+  /** For each attempt. */
+  readonly timeouts: TimeoutSettings
   readonly signal: AbortSignal
   readonly clock: Clock
   /** Creates the id of a tool call. */
@@ -184,11 +189,16 @@ export type ModelRequest = {
   readonly transformChunk?: ChunkTransformer | null
   /** Called for every attempt, also failed ones. Must not throw. */
   readonly onAttempt?: (attempt: AttemptReport) => void
+  /** Called when an attempt is given up that had begun or told its usage, before the next one. Must not throw. */
+  readonly onDiscard?: (attempt: DiscardedAttempt) => void
   /** Removes secrets from a provider's texts. */
   readonly redact: Redact
   /** Default: `Math.random`. */
   readonly random?: () => number
 }
+
+/** An attempt that another one follows, although something of it had arrived. */
+export type DiscardedAttempt = { readonly model: ModelRef; readonly usage: Usage; readonly code: ModelErrorCode }
 
 /** The outcome of one request to a provider. Contains no keys and no headers. */
 export type AttemptReport = {
@@ -200,5 +210,7 @@ export type AttemptReport = {
   /** Null when nothing arrived. */
   readonly timeToFirstTokenMs: number | null
   readonly usage: Usage
+  /** What the provider warned of, redacted. */
+  readonly warnings: readonly string[]
   readonly error?: string
 }

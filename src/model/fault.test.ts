@@ -8,6 +8,16 @@ const redact = createRedactor({ env: {} })
 const apiError = (statusCode: number, more: object = {}) =>
   new APICallError({ message: 'no', url: 'https://host', requestBodyValues: {}, statusCode, ...more })
 
+test.each([
+  ['as it is', 'a'.repeat(500), 'a'.repeat(500)],
+  ['cut', `${'a'.repeat(500)}b`, `${'a'.repeat(500)}...`],
+  ['cut, and no pair of surrogates in half', `${'a'.repeat(499)}😀`, `${'a'.repeat(499)}\ufffd...`],
+  ['in one line', ' a\n\n b\t', 'a b'],
+])("a provider's text is told %s", (_, text, problem) => {
+  expect(faultOf(text, 0, redact).problem).toBe(problem)
+  expect(faultOf({ message: text }, 0, redact).problem).toBe(problem)
+})
+
 describe('faultOf', () => {
   test.each([
     [400, 'model_rejected', false],
@@ -18,10 +28,11 @@ describe('faultOf', () => {
     [409, 'model_failed', true],
     [413, 'model_rejected', false],
     [422, 'model_rejected', false],
-    [429, 'model_overloaded', true],
+    [429, 'model_rate_limited', true],
     [500, 'model_failed', true],
     [502, 'model_failed', true],
     [503, 'model_overloaded', true],
+    [504, 'model_timed_out', true],
     [529, 'model_overloaded', true],
   ])('status %i is %s, retryable: %s', (status, code, isRetryable) => {
     expect(faultOf(apiError(status), 0, redact)).toMatchObject({ code, isRetryable, statusCode: status, problem: 'no' })
@@ -30,7 +41,8 @@ describe('faultOf', () => {
   })
 
   test.each([
-    ['a provider that rules a retry out', apiError(429, { isRetryable: false }), 'model_overloaded', false],
+    ['a provider that rules a retry out', apiError(429, { isRetryable: false }), 'model_rate_limited', false],
+    ['one that rules it out for a fault of its own', apiError(500, { isRetryable: false }), 'model_failed', true],
     ['a provider that allows one', apiError(400, { isRetryable: true }), 'model_rejected', true],
     ['an answer that could not be read', apiError(200), 'model_failed', false],
     [
@@ -40,8 +52,8 @@ describe('faultOf', () => {
       true,
     ],
     ['a cut connection', Object.assign(new Error('socket hang up'), { code: 'ECONNRESET' }), 'model_unreachable', true],
-    ['a timeout of undici', { code: 'UND_ERR_HEADERS_TIMEOUT', message: 'no' }, 'model_unreachable', true],
-    ['a timeout', new DOMException('too slow', 'TimeoutError'), 'model_unreachable', true],
+    ['a timeout of undici', { code: 'UND_ERR_HEADERS_TIMEOUT', message: 'no' }, 'model_timed_out', true],
+    ['a timeout', new DOMException('too slow', 'TimeoutError'), 'model_timed_out', true],
     ['a host without an address', { code: 'ENOTFOUND' }, 'model_unreachable', true],
     ['what the AI SDK makes of such', connectionError(), 'model_unreachable', true],
     [
@@ -51,7 +63,7 @@ describe('faultOf', () => {
       true,
     ],
     ['the same one level down', { type: 'error', error: { type: 'overloaded_error' } }, 'model_overloaded', true],
-    ['a rate limit in the stream', { code: 'rate_limit_exceeded' }, 'model_overloaded', true],
+    ['a rate limit in the stream', { code: 'rate_limit_exceeded' }, 'model_rate_limited', true],
     ['a server error in the stream', { type: 'server_error', message: 'oops' }, 'model_unreachable', true],
     ['a wrong key in the stream', { type: 'authentication_error' }, 'model_unauthorized', false],
     ['a bad request in the stream', { type: 'invalid_request_error' }, 'model_rejected', false],

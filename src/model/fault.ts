@@ -27,9 +27,24 @@ export function faultOf(error: unknown, now: number, redact: Redact): Fault {
     code,
     problem: problemOf(error, redact),
     statusCode: status,
-    isRetryable: typeof isRetryable === 'boolean' ? isRetryable : canRetry(code, status),
+    isRetryable: isRetryable === true || (canRetry(code, status) && (isRetryable !== false || isServerFault(status))),
     retryAfterMs: retryAfterMs(responseHeaders, now),
   }
+}
+
+/** Some providers mark an error that comes first in a stream as final, although the same status before the stream is not. */
+function isServerFault(status: number | null): boolean {
+  return status !== null && status >= 500
+}
+
+/**
+ * Classifies what ended a stream that was open. The request was accepted, so anything but a refusal may go better the
+ * next time. `hasBegun`: once something was shown, the interruption matters more than what broke the connection.
+ */
+export function streamFault(fault: Fault, hasBegun: boolean): Fault {
+  const isRetryable = fault.code !== 'model_rejected' && fault.code !== 'model_unauthorized'
+  const isBreak = fault.code === 'model_failed' || fault.code === 'model_unreachable'
+  return { ...fault, isRetryable, code: hasBegun && isBreak ? 'model_interrupted' : fault.code }
 }
 
 /** A fault that this package detected itself. */
@@ -39,15 +54,24 @@ export function ownFault(code: ModelErrorCode, problem: string): Fault {
 
 function codeByStatus(status: number): ModelErrorCode {
   if (status === 401 || status === 403) return 'model_unauthorized'
-  if (status === 429 || status === 503 || status === 529) return 'model_overloaded'
+  if (status === 429) return 'model_rate_limited'
+  if (status === 503 || status === 529) return 'model_overloaded'
+  if (status === 504) return 'model_timed_out'
   if (status === 408 || status === 409 || status >= 500) return 'model_failed'
   return status >= 400 ? 'model_rejected' : 'model_failed'
 }
 
 function canRetry(code: ModelErrorCode, status: number | null): boolean {
   if (code === 'model_failed') return status !== null && status >= 400
-  return code === 'model_overloaded' || code === 'model_unreachable'
+  return transientCodes.has(code)
 }
+
+const transientCodes: ReadonlySet<ModelErrorCode> = new Set([
+  'model_overloaded',
+  'model_rate_limited',
+  'model_timed_out',
+  'model_unreachable',
+])
 
 /**
  * Without a status: by the error type in the stream, or by the system code of a broken connection, often in a cause.
@@ -55,15 +79,17 @@ function canRetry(code: ModelErrorCode, status: number | null): boolean {
 function codeByName(error: unknown): ModelErrorCode {
   for (const { name, type, code, isRetryable } of chainOf(error)) {
     const words = [name, type, code].filter((word) => typeof word === 'string').join(' ')
-    if (/overloaded|rate_limit|too_many_requests|resource_exhausted/i.test(words)) return 'model_overloaded'
+    if (/rate_limit|too_many_requests|resource_exhausted/i.test(words)) return 'model_rate_limited'
+    if (/overloaded/i.test(words)) return 'model_overloaded'
+    if (/\b(ETIMEDOUT|UND_ERR_(HEADERS|BODY|CONNECT)_TIMEOUT)\b|TimeoutError|timeout_error/.test(words))
+      return 'model_timed_out'
     if (/authentication_error|permission_error|invalid_api_key|unauthenticated/i.test(words))
       return 'model_unauthorized'
     if (/invalid_request|context_length_exceeded/i.test(words)) return 'model_rejected'
-    if (/\b(ECONN|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|EHOST|ENET|UND_ERR)|TimeoutError|AbortError/.test(words)) {
+    if (/\b(ECONN|EPIPE|ENOTFOUND|EAI_AGAIN|EHOST|ENET|UND_ERR)|AbortError/.test(words)) {
       return 'model_unreachable'
     }
-    if (/\b(api_error|server_error|internal_error|internal_server_error|timeout_error)\b/i.test(words))
-      return 'model_unreachable'
+    if (/\b(api_error|server_error|internal_error|internal_server_error)\b/i.test(words)) return 'model_unreachable'
     // The AI SDK sets this for a failed fetch.
     if (isRetryable === true) return 'model_unreachable'
   }
@@ -161,8 +187,10 @@ function tell({ model, fault }: ModelFault): string {
 const happened: Record<ModelErrorCode, string> = {
   model_failed: 'failed',
   model_interrupted: 'stopped in the middle of its answer',
-  model_overloaded: 'is overloaded or its rate limit is reached',
+  model_overloaded: 'is overloaded',
+  model_rate_limited: 'has reached its rate limit',
   model_rejected: 'refused the request',
+  model_timed_out: 'took too long',
   model_unauthorized: 'did not accept the credentials',
   model_unreachable: 'could not be reached',
 }
@@ -170,8 +198,10 @@ const happened: Record<ModelErrorCode, string> = {
 const advice: Record<ModelErrorCode, string> = {
   model_failed: 'See what the provider says, or add a fallback model.',
   model_interrupted: 'The part that arrived is kept. Send the message again.',
-  model_overloaded: 'Try again later, raise the limit, or add a fallback model.',
+  model_overloaded: 'Try again later, or add a fallback model.',
+  model_rate_limited: 'Try again later, raise the limit with the provider, or add a fallback model.',
   model_rejected: 'Check the settings, the tools and the length of the conversation against what this model accepts.',
+  model_timed_out: "Try again, raise the agent's timeouts, or add a fallback model.",
   model_unauthorized: "Check the provider's key and what it may use.",
   model_unreachable: "Check the network and the provider's address, or try again.",
 }

@@ -43,6 +43,20 @@ describe('parts of a message', () => {
       [{ type: 'text', text: 'hi' }],
     ],
     [
+      'deltas without an id belong to the newest text that is open',
+      [
+        start('text', 'a'),
+        start('text', 'b'),
+        { type: 'text-delta', delta: '2' },
+        end('text', 'b'),
+        { type: 'text-delta', delta: '1' },
+      ],
+      [
+        { type: 'text', text: '1' },
+        { type: 'text', text: '2' },
+      ],
+    ],
+    [
       'a start that comes twice changes nothing',
       [start('text', 'a'), delta('text', 'a', 'h'), start('text', 'a'), delta('text', 'a', 'i')],
       [{ type: 'text', text: 'hi' }],

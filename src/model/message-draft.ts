@@ -55,12 +55,16 @@ export type DraftCall = {
 
 export const emptyDraft: MessageDraft = { items: [], finish: null }
 
-/**
- * Whether anything has arrived that could have been shown, or that the model's host has executed. Before that, a retry
- * is safe.
- */
+/** Whether anything has arrived that could have been shown, or that the model's host has executed. */
 export function hasBegun(draft: MessageDraft): boolean {
   return draft.items.some(isSomething)
+}
+
+/** Whether the model's host has run a call. A second attempt could run it again. */
+export function wasRunByHost(draft: MessageDraft): boolean {
+  return draft.items.some((item) =>
+    item.kind === 'part' ? item.part.type === 'provider_result' : item.kind === 'call' && item.isProviderRun,
+  )
 }
 
 export function isSomething(item: DraftItem): boolean {
@@ -159,6 +163,37 @@ export function readUsage(usage: unknown): Usage {
   take('cacheWriteTokens', input['cacheWrite'])
   take('reasoningTokens', output['reasoning'])
   return read
+}
+
+/**
+ * What one chunk of a provider's protocol tells of the usage, merged with what earlier ones told. The specification has
+ * usage only at the end of a stream, and a stream that breaks has no end; providers tell the input at its beginning.
+ */
+export function readRawUsage(chunk: unknown, known: Usage): Usage {
+  if (!isRecord(chunk)) return known
+  const { usage = undefined } = [chunk, chunk['message'], chunk['response']].find(hasUsage) ?? {}
+  if (!isRecord(usage)) return known
+  const { input_tokens, prompt_tokens, output_tokens, completion_tokens } = usage
+  const cached = usage['cache_read_input_tokens']
+  const written = usage['cache_creation_input_tokens']
+  const input = input_tokens ?? prompt_tokens
+  // Anthropic counts cached tokens apart from the others; the total has both.
+  const total = typeof input === 'number' ? input + count(cached) + count(written) : undefined
+  return {
+    ...known,
+    ...readUsage({
+      inputTokens: { total, cacheRead: cached, cacheWrite: written },
+      outputTokens: output_tokens ?? completion_tokens,
+    }),
+  }
+}
+
+function hasUsage(value: unknown): value is { readonly usage: unknown } {
+  return isRecord(value) && isRecord(value['usage'])
+}
+
+function count(tokens: unknown): number {
+  return typeof tokens === 'number' ? tokens : 0
 }
 
 /** A bare number counts as the total. */

@@ -13,6 +13,7 @@ test('a process with nothing else to do stays for the next attempt, and ends aft
       tools: [],
       settings: {},
       retry: { maxAttempts: 2, baseMs: 20, maxMs: 20 },
+      timeouts: { firstChunkMs: 60_000, betweenChunksMs: 60_000, totalMs: 60_000 },
       signal: new AbortController().signal,
       clock: systemClock,
       newCallId: () => 'c',

@@ -3,14 +3,11 @@ import {
   endlessStream,
   finish,
   hello,
-  hostilePart,
-  hostileRead,
   httpError,
   lockedStream,
   model,
   ok,
   overloaded,
-  readerOf,
   settled,
   start,
   streamOf,
@@ -41,6 +38,7 @@ describe.each(['v3', 'v4'] as const)('a %s model', (specificationVersion) => {
         latencyMs: 0,
         timeToFirstTokenMs: 0,
         usage: { inputTokens: 7, outputTokens: 2 },
+        warnings: [],
       },
     ])
   })
@@ -67,6 +65,7 @@ describe.each(['v3', 'v4'] as const)('a %s model', (specificationVersion) => {
     const { abortSignal, ...options } = asked.asked[0]!
     expect(abortSignal).toBeInstanceOf(AbortSignal)
     expect(options).toEqual({
+      includeRawChunks: true,
       prompt: [
         {
           role: 'user',
@@ -92,7 +91,7 @@ describe.each(['v3', 'v4'] as const)('a %s model', (specificationVersion) => {
   test('is not sent settings that are not set', async () => {
     const asked = model([ok], { specificationVersion })
     await start({ models: [asked] }).message
-    expect(Object.keys(asked.asked[0]!).sort()).toEqual(['abortSignal', 'prompt'])
+    expect(Object.keys(asked.asked[0]!).sort()).toEqual(['abortSignal', 'includeRawChunks', 'prompt'])
   })
 
   test('is not asked to choose where there is nothing to choose', async () => {
@@ -209,7 +208,9 @@ describe('before the first chunk', () => {
 
   test('retries can be switched off', async () => {
     const down = model([() => Promise.reject(overloaded()), ok])
-    expect(await start({ models: [down], retry: false }).message).toMatchObject({ error: { code: 'model_overloaded' } })
+    expect(await start({ models: [down], retry: false }).message).toMatchObject({
+      error: { code: 'model_rate_limited' },
+    })
   })
 })
 
@@ -242,11 +243,18 @@ describe('fallback models', () => {
     ])
   })
 
-  test('are not asked when the first has begun to answer', async () => {
-    const first = model([() => streamOf([hello], new Error('cut'))])
-    const second = model([ok])
-    expect((await start({ models: [first, second] }).message).status).toBe('failed')
-    expect(second.asked).toHaveLength(0)
+  test('are asked when the streams of the first break off, and what it said is void', async () => {
+    const first = model([() => streamOf([{ ...hello, delta: 'never' }], new Error('cut'))], { modelId: 'm1' })
+    const second = model([ok], { modelId: 'm2' })
+    const call = start({ models: [first, second], retry: false })
+    expect(await call.message).toMatchObject({
+      status: 'complete',
+      model: { modelId: 'm2' },
+      parts: [{ text: 'hello' }],
+    })
+    expect(call.discarded).toEqual([
+      { model: { provider: 'acme', modelId: 'm1' }, usage: {}, code: 'model_interrupted' },
+    ])
   })
 
   test('when all fail, the error tells of all', async () => {
@@ -260,88 +268,6 @@ describe('fallback models', () => {
 
   test('there must be a model', async () => {
     await expect(start({ models: [] }).message).rejects.toThrow(PerdureError)
-  })
-})
-
-describe('after the first chunk', () => {
-  const call = { type: 'tool-call', toolCallId: 'x', toolName: 'refund', input: '{}' }
-  const given = [hello, call].map((value) => () => ({ value }))
-
-  test.each<[string, () => unknown]>([
-    ['a stream that breaks', () => streamOf([hello, call], httpError(503))],
-    ['a stream that breaks with undefined', () => streamOf([hello, call], undefined, true)],
-    ['a stream that ends without a finish', () => streamOf([hello, call])],
-    ['an error part', () => streamOf([hello, call, { type: 'error', error: 'oops' }, hello, finish])],
-    ['an error part with nothing in it', () => streamOf([hello, call, { type: 'error' }, finish])],
-    [
-      'a finish that says it was cut',
-      () => streamOf([hello, call, { ...finish, finishReason: { unified: 'interrupted' } }]),
-    ],
-    ['a finish that says it failed', () => streamOf([hello, call, { ...finish, finishReason: { unified: 'error' } }])],
-    ['a part that throws when it is read', () => streamOf([hello, call, hostilePart(), finish])],
-    ['a reader that throws', () => readerOf([...given, throws(new Error('no'))])],
-    ['a reader that gives what throws when it is looked at', () => readerOf([...given, hostileRead])],
-    ['a reader that gives nothing', () => readerOf([...given, () => null])],
-  ])('%s keeps what has come, and is not tried again', async (_, step) => {
-    const broken = model([step, ok])
-    const run = start({ models: [broken, model([ok])] })
-    const message = await run.message
-    expect(message).toMatchObject({
-      status: 'failed',
-      parts: [
-        { type: 'text', text: 'hello' },
-        { type: 'call', callId: 'call-1' },
-      ],
-      calls: [{ callId: 'call-1', providerCallId: 'x' }],
-      error: { code: 'model_interrupted' },
-    })
-    expect(broken.asked).toHaveLength(1)
-    expect(run.attempts).toMatchObject([
-      { status: 'failed', timeToFirstTokenMs: 0, error: expect.stringContaining('acme/m1') },
-    ])
-  })
-
-  test('a reader may answer at once, or by anything that has a `then`, which may call back as often as it likes', async () => {
-    const thenable = (value: unknown) => ({
-      // biome-ignore lint/suspicious/noThenProperty: that is what is tried out.
-      then(resolve: (read: unknown) => void, reject: (error: unknown) => void) {
-        resolve({ value })
-        resolve({ value: finish })
-        reject(new Error('no'))
-      },
-    })
-    const reads = [() => ({ value: hello }), () => thenable(hello), () => ({ value: finish })]
-    const run = start({ models: [model([() => readerOf(reads)])] })
-    expect(await run.message).toMatchObject({ status: 'complete', parts: [{ type: 'text', text: 'hellohello' }] })
-  })
-
-  test('the time to the first token is that of the first content', async () => {
-    const clock = fakeClock()
-    const slow = model([
-      () =>
-        Promise.resolve({
-          stream: new ReadableStream({
-            async start(controller) {
-              for (const part of [{ type: 'stream-start', warnings: [] }, hello, finish]) {
-                await new Promise<void>((resolve) => clock.after(100, resolve))
-                controller.enqueue(part)
-              }
-            },
-          }),
-        }),
-    ])
-    const run = start({ models: [slow], clock })
-    await clock.advance(1000)
-    await run.message
-    expect(run.attempts).toMatchObject([{ timeToFirstTokenMs: 200, latencyMs: 300 }])
-  })
-
-  test('nothing is read past the finish, though the stream goes on', async () => {
-    const { stream, wasCancelled } = endlessStream([hello, finish, hello])
-    const message = await start({ models: [model([() => Promise.resolve({ stream })])] }).message
-    expect(message).toMatchObject({ status: 'complete', parts: [{ text: 'hello' }] })
-    await settled()
-    expect(wasCancelled()).toBe(true)
   })
 })
 

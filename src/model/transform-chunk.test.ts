@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { TransformFailedError } from '../base/errors/model-errors.ts'
 import type { StreamChunk } from '../define/language-model.ts'
-import { transformChunk } from './stream-model.ts'
+import { transformChunk } from './stream-attempt.ts'
 
 const text: StreamChunk = { type: 'text_delta', id: 'text-0', delta: 'hello' }
 const input: StreamChunk = { type: 'tool_input_delta', callId: 'c1', name: 'refund', delta: '{' }

@@ -6,7 +6,7 @@ import { scriptedModel } from '../testing/scripted-model.ts'
 import { type AssembleInput, assemblePrompt } from './assemble-prompt.ts'
 import { uncalibrated } from './budget/count-tokens.ts'
 import { TurnSizes } from './budget/prompt-size.ts'
-import { noReduction } from './render/reduction.ts'
+import { noReduction } from './budget/reduce.ts'
 import { EndedTurns } from './render/render-turn.ts'
 
 const model = { provider: 'test', modelId: 'one' }

@@ -16,9 +16,16 @@ import {
   uncalibrated,
 } from './budget/count-tokens.ts'
 import { PromptSize, TurnSizes } from './budget/prompt-size.ts'
-import { limitsOf, type ReduceInput, reduce } from './budget/reduce.ts'
+import {
+  limitsOf,
+  noReduction,
+  type ReduceInput,
+  type Reduction,
+  reduce,
+  type SummaryText,
+  visibleTurns,
+} from './budget/reduce.ts'
 import type { PromptTrace } from './common-prefix.ts'
-import { noReduction, type Reduction, type SummaryText, visibleTurns } from './render/reduction.ts'
 import { renderCallOutput } from './render/render-assistant.ts'
 import { renderContext } from './render/render-context.ts'
 import { EndedTurns } from './render/render-turn.ts'

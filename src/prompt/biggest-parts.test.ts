@@ -4,8 +4,8 @@ import { emptyState } from '../log/state.ts'
 import { injection } from '../log/validate-event.ts'
 import { biggestParts } from './assemble-prompt.ts'
 import { gptTokenizer } from './budget/count-tokens.ts'
+import { noReduction } from './budget/reduce.ts'
 import { explain } from './explain.ts'
-import { noReduction } from './render/reduction.ts'
 
 const letters = (text: string) => text.length
 const state = stateOf([

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { toolTurns } from '../../test/context/tool-turns.ts'
 import type { WorkingSet } from '../store/working-sets.ts'
 import { ContextMemories, remember, summaryText } from './assemble-prompt.ts'
-import { noReduction } from './render/reduction.ts'
+import { noReduction } from './budget/reduce.ts'
 
 const state = toolTurns([{}, {}, {}])
 const [first, second] = state.turns.map((turn) => turn.end!.seq)

@@ -18,8 +18,8 @@ import {
 import type { Json } from '../base/json.ts'
 import type { LogEvent, NewEvent } from '../log/events.ts'
 import { foldEvents } from '../log/fold-events.ts'
+import { noReduction, type Reduction } from './budget/reduce.ts'
 import { evictionsOf, explain as explainWith, seenBy, shapedIn } from './explain.ts'
-import { noReduction, type Reduction } from './render/reduction.ts'
 import { renderContext } from './render/render-context.ts'
 
 const rowOf = (seen: number, reduction: Reduction = noReduction) => ({

@@ -4,7 +4,7 @@ import type { EventOf, LogEvent } from '../log/events.ts'
 import { callPosition } from '../log/fold-call.ts'
 import type { CallState, ConversationState, TurnState } from '../log/state.ts'
 import type { ModelCall } from '../store/records.ts'
-import type { Reduction } from './render/reduction.ts'
+import type { Reduction } from './budget/reduce.ts'
 
 /** How one event appeared in a prompt. */
 export type Explanation = {
@@ -32,26 +32,80 @@ export function seenBy(call: Pick<ModelCall, 'evictions'>): number | null {
 
 /**
  * Answers "why did it forget that?": how each event appeared in the prompt of a model call, from the call's audit row.
- * `state` is the fold of the log up to what the call saw, and must contain the turns of these events. Pure.
+ * `state` is the fold of the log up to what the call saw, and must contain the turns of these events. `withdrawn`: where turns were replaced up to there. Default:
+ * what these events say of it. Pure.
  */
 export function explain(
   events: readonly LogEvent[],
   call: Pick<ModelCall, 'evictions'>,
   state: ConversationState,
+  withdrawn: readonly Withdrawal[] = withdrawalsIn(events),
 ): Explanation[] {
   const { evicted = [] } = (call.evictions ?? {}) as { evicted?: Eviction[] }
   // The last hook that gave messages counts.
   const shaping = shapedIn(call).findLast(({ messages }) => messages !== undefined)?.hook ?? null
   const seen = seenBy(call) ?? Number.POSITIVE_INFINITY
   const turnOf = turnFinder(state)
+  const listed = listedCalls(state)
   return events.map((event) => {
     const { seq, type } = event
     if (seq > seen) return { seq, type, shown: 'not_shown', why: 'it came after this call' }
     if (event.type === 'seeded') return { seq, type, ...unlessShaped(ofSeed(evicted), shaping) }
     const turn = turnOf(event)
+    const by = withdrawn.find((mark) => mark.seq <= seen && isWithdrawn(event, turn, mark))
+    if (by) return { seq, type, ...unlessShaped(ofWithdrawn(event, by, listed, evicted), shaping) }
     const shown = turn ? (ofTurn(turn, evicted) ?? ofEvent(event, turn, evicted)) : notInPrompt
     return { seq, type, ...unlessShaped(shown, shaping) }
   })
+}
+
+/** The turns that began from `fromSeq` on and before `seq` were replaced. */
+export type Withdrawal = { readonly fromSeq: number; readonly seq: number }
+
+/** The withdrawals among these events. */
+export function withdrawalsIn(events: Iterable<LogEvent>): Withdrawal[] {
+  const found: Withdrawal[] = []
+  for (const { type, content, seq } of events) if (type === 'superseded') found.push({ fromSeq: content.fromSeq, seq })
+  return found
+}
+
+/** A turn that was withdrawn is not in the state, unless the state has only a part of the log. */
+function isWithdrawn(event: LogEvent, turn: TurnState | undefined, { fromSeq, seq }: Withdrawal): boolean {
+  const begun = turn?.firstSeq ?? (nameIn(event) === '' ? 0 : event.seq)
+  return begun >= fromSeq && begun < seq && event.seq < seq
+}
+
+function nameIn({ content }: LogEvent): string {
+  const { turnId, callId, messageId } = content as { turnId?: string; callId?: string; messageId?: string }
+  return turnId ?? callId ?? messageId ?? ''
+}
+
+type Listed = { readonly turn: TurnState; readonly call: CallState }
+
+/** The calls of withdrawn turns, each with the turn that lists it. */
+function listedCalls({ turns }: ConversationState): Map<string, Listed> {
+  const listed = turns.flatMap((turn) =>
+    (turn.replaced?.calls ?? []).map((call) => [call.callId, { turn, call }] as const),
+  )
+  return new Map(listed)
+}
+
+/** What a withdrawn turn did is listed before the message in its place, as long as that turn is in the window. */
+function ofWithdrawn(
+  event: LogEvent,
+  { seq }: Withdrawal,
+  listed: ReadonlyMap<string, Listed>,
+  evicted: readonly Eviction[],
+): Shown {
+  const why = `its turn was replaced at ${seq}`
+  if (event.type !== 'tool_call' && event.type !== 'tool_result' && event.type !== 'resolution')
+    return { shown: 'not_shown', why }
+  const found = listed.get(event.content.callId)
+  if (!found) return { shown: 'not_shown', why }
+  const told = event.type === 'tool_call' ? verbatim : ofEnd(event, found.call, [])
+  if (told.shown !== 'verbatim') return told
+  const listing = ofTurn(found.turn, evicted)
+  return listing ?? { shown: 'verbatim', why: `${why}; the call is listed before the message in its place` }
 }
 
 /** What hooks changed of a model call, in their order, as its audit row has it. */
@@ -61,6 +115,12 @@ export function shapedIn({ evictions }: Pick<ModelCall, 'evictions'>): readonly 
   return (shaped as readonly unknown[]).filter(
     (by): by is ShapedBy => typeof (Object(by) as Partial<ShapedBy>).hook === 'string',
   )
+}
+
+/** What the provider warned of when the call was made, as its audit row has it. */
+export function warningsIn({ model }: Pick<ModelCall, 'model'>): readonly string[] {
+  const { warnings } = Object(model) as { warnings?: unknown }
+  return Array.isArray(warnings) ? warnings.filter((warning) => typeof warning === 'string') : []
 }
 
 function unlessShaped(shown: Shown, hook: string | null): Shown {

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
-import { InvalidAnswerError } from '../base/errors/definition-errors.ts'
+import { ArgumentsChangedError, InvalidAnswerError } from '../base/errors/definition-errors.ts'
 import { readOptions } from '../base/errors/read-options.ts'
-import { CallNotFoundError } from '../base/errors/store-errors.ts'
+import { CallNotFoundError, InvalidArgumentError } from '../base/errors/store-errors.ts'
 import { failpoint } from '../base/failpoint.ts'
 import type { Json } from '../base/json.ts'
 import type { Redact } from '../base/redact/redactor.ts'
@@ -9,14 +9,15 @@ import { uuidV7 } from '../base/uuid-v7.ts'
 import { parentCallOf } from '../engine/child/child-calls.ts'
 import type { GrantedLease, LeaseRequest } from '../engine/lease-request.ts'
 import { leftOutOf } from '../log/abridge.ts'
-import { callPhase } from '../log/call-phase.ts'
-import { encode } from '../log/codec.ts'
+import { callPhase, effectiveArgs } from '../log/call-phase.ts'
+import { argsDigest, encode } from '../log/codec.ts'
 import type { LogEvent, Resolution, ResolutionStatus, SuspensionKind } from '../log/events.ts'
 import { foldCall, isCallEvent, newCall } from '../log/fold-call.ts'
 import { type CallState, type ConversationState, findCall, type Round } from '../log/state.ts'
 import { type Change, type CommitResult, resolveRow } from '../store/change.ts'
 import { checkId, checkWhole } from '../store/checks.ts'
 import type { TenantStore } from '../store/store.ts'
+import type { WorkingSets } from '../store/working-sets.ts'
 
 /** A pending item, or the ids of one; a bare `callId` means its first round. */
 export type CallRef = string | { readonly callId: string; readonly round?: number }
@@ -33,6 +34,11 @@ export type WinningResolution = Omit<Resolution, 'callId' | 'round' | 'kind'> & 
 export type AnswerOptions = {
   /** The same key is the same answer: a retry hears `accepted` again. Without one, a retry hears of the answer it gave itself as of any that came first. */
   readonly key?: string
+  /**
+   * The `digest` of the item that was shown, or `argsDigest` of its arguments: the answer counts only where the call still has these. Otherwise it is refused with
+   * `ArgumentsChangedError`. Default: not compared.
+   */
+  readonly digest?: string
 }
 
 /** What a caller wants to say to a pending call. */
@@ -47,10 +53,10 @@ export type Answering = {
   readonly who: string
   readonly store: TenantStore
   readonly state: () => Promise<ConversationState>
-  /** Called before the commit: what was answered may run at once. */
-  readonly onAnswer: (callId: string, round: number) => void
   readonly leaseRequest: LeaseRequest
   readonly request: AnswerKey
+  /** See `AnswerOptions`. */
+  readonly digest: string | undefined
 }
 
 /** What became of an answer, and the lease that came with its commit; null where none did. */
@@ -60,7 +66,7 @@ type AnswerResult = { readonly answered: Answered; readonly lease: GrantedLease 
 export async function answerCall(
   { callId, round: n }: ReadCallRef,
   answerFor: (call: CallState, round: Round) => Promise<Answer>,
-  { id, who, store, state, onAnswer, leaseRequest, request }: Answering,
+  { id, who, store, state, leaseRequest, request, digest }: Answering,
 ): Promise<AnswerResult> {
   const folded = await state()
   const found = findCall(folded, callId)
@@ -70,14 +76,14 @@ export async function answerCall(
     return { answered: (await isRepeat()) ? { accepted: true } : answered, lease: null }
   }
   const call = await wholeCall(store, id, found.call)
-  const round = call.rounds.find((candidate) => candidate.round === n)
+  const round = roundOf(call, { round: n })
   if (!round)
     throw new InvalidAnswerError(`answer to round ${n} of call '${callId}'`, `it has ${call.rounds.length} rounds`)
   if (round.resolution)
     return { answered: (await isRepeat()) ? { accepted: true } : lost(round.resolution), lease: null }
+  expectArgs(callId, effectiveArgs(call), digest)
   const answer = await answerFor(call, round)
   const content: Resolution = { callId, round: n, kind: round.kind, who, ...answer }
-  onAnswer(callId, n)
   const commit = async (guard: Pick<Change, 'resolve' | 'expectedSeq'>): Promise<CommitResult> => {
     failpoint('resolve.before_commit')
     const result = await store.commit(id, {
@@ -125,6 +131,15 @@ export async function endOfOldCall(
 async function wasAccepted(store: TenantStore, id: string, lastSeq: number, request: AnswerKey): Promise<boolean> {
   if (request.digest === undefined || lastSeq === 0) return false
   return (await store.commit(id, { events: [], ...request, expectedSeq: 0 })).ok
+}
+
+/** An answer to arguments that were shown must not reach others. */
+export function expectArgs(callId: string, args: Json, digest: string | undefined): void {
+  if (digest !== undefined && digest !== argsDigest(args)) throw new ArgumentsChangedError(callId)
+}
+
+export function checkDigest(digest: unknown): void {
+  if (digest !== undefined && typeof digest !== 'string') throw new InvalidArgumentError('digest', 'must be a string')
 }
 
 /** Which verb fits which kind: an approval is not answered, a question is not approved. */
@@ -218,6 +233,28 @@ export function digestOf(...values: readonly Json[]): string {
   return createHash('sha256').update(encode(values)).digest('hex')
 }
 
+/** Where a call is looked for: in a conversation, and in its child agents. */
+export type CallPlace = {
+  readonly id: string
+  readonly tenant: string
+  readonly store: TenantStore
+  readonly workingSets: WorkingSets
+}
+
+/** A call as the log says, whatever its row does. Null where it is not there, or its turn has been summarised away: then nothing can run. */
+export async function callInLog(
+  { id, tenant, store, workingSets }: CallPlace,
+  ref: ReadCallRef,
+): Promise<CallState | null> {
+  const within = (await childOfCall(store, id, ref)) ?? id
+  const found = findCall((await workingSets.load(store, tenant, within)).state, ref.callId)
+  return found ? wholeCall(store, within, found.call) : null
+}
+
+export function roundOf({ rounds }: CallState, { round }: Pick<ReadCallRef, 'round'>): Round | undefined {
+  return rounds.find((candidate) => candidate.round === round)
+}
+
 /** A call with all that was left out of it, read from its own events: no decision rests on half of its arguments. */
 async function wholeCall(store: TenantStore, id: string, call: CallState): Promise<CallState> {
   if (leftOutOf(call) === 0) return call
@@ -237,7 +274,7 @@ function laterSeqs({ startedSeq, rounds, result }: CallState): number[] {
   return [startedSeq, ...asked, result?.seq ?? 0].filter((seq) => seq > 0).sort((one, other) => one - other)
 }
 
-async function eventAt(store: TenantStore, id: string, seq: number): Promise<LogEvent | undefined> {
+export async function eventAt(store: TenantStore, id: string, seq: number): Promise<LogEvent | undefined> {
   const [event] = await store.streamEvents(id, { after: seq - 1, before: seq + 1 })
   return event
 }

@@ -1,7 +1,9 @@
 import { AwaitedConversationDeletedError, NoSuchAgentError } from '../base/errors/flow-errors.ts'
 import type { AgentAnswer } from '../define/flow-verbs.ts'
+import { restoredScope, type Scope } from '../define/scope.ts'
 import type { AskAgent } from '../engine/flow/running-ops.ts'
 import { isToldBy, outcomeOf } from '../engine/live/turn-outcome.ts'
+import { traceAt } from '../engine/observer.ts'
 import { findTurn } from '../log/state.ts'
 import type { ConversationRef } from '../store/records.ts'
 import { conversationHandle } from './conversation-handle.ts'
@@ -11,16 +13,20 @@ import { turnIdOf } from './send-message.ts'
 
 /** How a flow talks to an agent: the key makes it one message, however often it is asked, and the log tells when the turn has ended. */
 export function askAgent(runtime: RuntimeContext): (session: ConversationRef) => AskAgent {
-  const { addressable, scopes } = runtime.node
+  const { addressable, scopes, snapshots } = runtime.node
   return (session) => async (op, key, who, wasSent) => {
     const { tenant } = session
     if (!addressable.has(op.agent)) throw new NoSuchAgentError(op.agent, [...addressable.keys()])
     const ref = { tenant, id: op.id ?? key }
-    const scope = await scopes.ofSession(tenant, session.id, who)
+    // Only `loadState` sees it: what the message starts has its scope rebuilt when it runs.
+    const scope = snapshots ? await scopes.ofSession(tenant, session.id, who) : (restoredScope(tenant, who) as Scope)
     const conversation = conversationHandle(runtime, { tenant, who, scope }, ref.id, op.agent)
     const turnId = turnIdOf(`flow/${key}`)
     // A message that is known to have been sent is not sent again: if its conversation is gone, it was deleted.
-    if (!wasSent) await conversation.send(op.message, { key: `flow/${key}`, whenBusy: 'queue' })
+    const data = op.data === undefined ? {} : { data: op.data }
+    const { observer, store } = runtime.node
+    const trace = observer && !wasSent ? await traceAt(store.forTenant(tenant), session.id, 1) : {}
+    if (!wasSent) await conversation.send(op.message, { key: `flow/${key}`, whenBusy: 'queue', ...data, ...trace })
     const look = (): Promise<AgentAnswer | null> => answerOf(runtime, ref, turnId)
     const answer = await look()
     if (!answer) runtime.turnWaiters.wait(ref, session, () => hasEnded(look))
@@ -52,5 +58,6 @@ async function answerOf(
   const outcome = outcomeOf(id, known, turnId)
   if (!outcome || outcome.status === 'waiting' || outcome.status === 'detached') return null
   const object = outcome.status === 'completed' ? ((outcome.object as never) ?? null) : null
-  return { status: outcome.status, text: outcome.text, object, reason: outcome.reason }
+  const { status, text, finishReason, reason } = outcome
+  return { status, text, finishReason, object, reason }
 }

@@ -1,57 +1,40 @@
 import { NotAConversationError } from '../base/errors/flow-errors.ts'
 import { checkSignal, readOptions } from '../base/errors/read-options.ts'
 import { AgentMissingError, TurnNotFoundError } from '../base/errors/runtime-errors.ts'
-import {
-  ConversationNotFoundError,
-  ConversationUnreadableError,
-  InvalidArgumentError,
-} from '../base/errors/store-errors.ts'
+import { ConversationNotFoundError, ConversationUnreadableError } from '../base/errors/store-errors.ts'
 import { failpoint } from '../base/failpoint.ts'
 import { uuidV7 } from '../base/uuid-v7.ts'
 import type { Agent } from '../define/agent.ts'
 import { flowOfAgent } from '../define/define-flow.ts'
-import { checkAnswer, checkEditedArgs } from '../define/validate.ts'
 import { refuseChild } from '../engine/child/child-calls.ts'
 import { type LeaseRequest, noLease } from '../engine/lease-request.ts'
 import { follow } from '../engine/live/child-tree.ts'
 import { isToldBy, outcomeOf, type TurnOutcome } from '../engine/live/turn-outcome.ts'
 import type { Identity } from '../engine/scopes.ts'
 import { decode, encode } from '../log/codec.ts'
-import { type CallState, type ConversationState, findTurn, openTurn, type Round } from '../log/state.ts'
-import { checkId, checkTitle, readPage } from '../store/checks.ts'
+import { type ConversationState, findTurn, openTurn } from '../log/state.ts'
+import { checkId, checkTitle } from '../store/checks.ts'
 import type { ConversationRecord } from '../store/records.ts'
 import type { TenantStore } from '../store/store.ts'
-import type { WorkingSet } from '../store/working-sets.ts'
 import type { Children } from '../view/view.ts'
-import {
-  type Answer,
-  type Answered,
-  type AnswerKey,
-  type AnswerOptions,
-  answerCall,
-  answerKey,
-  type CallRef,
-  childOfCall,
-  expectKind,
-  type ReadCallRef,
-  readCallRef,
-  redactFailure,
-} from './answer-call.ts'
+import { childOfCall, readCallRef } from './answer-call.ts'
+import { answerVerbs } from './answer-verbs.ts'
 import { cancelQuarantined } from './cancel-quarantined.ts'
 import type { Conversation, TurnHandle } from './conversation.ts'
 import { readConversationState, setConversationState } from './conversation-state.ts'
 import { deleteConversation } from './delete-conversation.ts'
 import { extendDeadline, readDeadline } from './extend-deadline.ts'
+import type { Permit } from './permit.ts'
 import { explainLog, readEvictions } from './read/explain-log.ts'
 import { history } from './read/history.ts'
-import { lineageOf, readForkOptions } from './read/lists.ts'
+import { lineageOf, listedForks, readForkOptions } from './read/lists.ts'
 import { readEvents } from './read/read-record.ts'
 import { readView } from './read/read-view.ts'
 import { turnFromLog } from './read/turn-events.ts'
 import { textStream, watch } from './read/watch.ts'
 import { restoreConversation } from './restore-conversation.ts'
 import type { RuntimeContext } from './runtime-context.ts'
-import { sendMessage } from './send-message.ts'
+import { sendVerbs } from './send-verbs.ts'
 
 type Waiting = { readonly signal?: AbortSignal | undefined; readonly writtenSeq?: number | null }
 
@@ -61,10 +44,11 @@ export function conversationHandle(
   identity: Identity,
   id: string,
   agentName: string | null,
+  { isNew = false, mayRestore = null, mayApprove = null }: Permit = {},
 ): Conversation {
   const { node, worker, closed } = runtime
-  const { channels, workingSets, scopes, agents, addressable, keepAlive } = node
-  const { tenant, who, scope } = identity
+  const { channels, workingSets, agents, addressable, keepAlive } = node
+  const { tenant, who } = identity
   const ref = { tenant, id }
   const store: TenantStore = node.store.forTenant(tenant)
   const state = async (): Promise<ConversationState> => (await workingSets.load(store, tenant, id)).state
@@ -96,6 +80,13 @@ export function conversationHandle(
   /** The name of the conversation's own agent; null where neither the store nor the caller names one. */
   async function ownAgent(): Promise<string | null> {
     return (await recordOf())?.agent ?? agentName
+  }
+
+  async function named(): Promise<Pick<Agent, 'name'>> {
+    await refuseToolsAgent(id)
+    const name = await ownAgent()
+    if (name === null) throw new ConversationNotFoundError(id)
+    return { name }
   }
 
   async function waitFor<T>(
@@ -157,28 +148,6 @@ export function conversationHandle(
     return worker?.requestLease(ref, await ownAgent()) ?? noLease(ref)
   }
 
-  /** An answer to a child agent goes straight to it: `inChild` gives it there. */
-  async function answering(
-    call: CallRef,
-    inChild: (child: Conversation, ref: ReadCallRef) => Promise<Answered>,
-    requestFor: (ref: ReadCallRef) => AnswerKey,
-    answerFor: (call: CallState, round: Round) => Promise<Answer>,
-  ): Promise<Answered> {
-    runtime.assertOpen()
-    const callRef = readCallRef(call)
-    const request = requestFor(callRef)
-    const childId = await childOfCall(store, id, callRef)
-    if (childId !== null) return inChild(conversationHandle(runtime, identity, childId, null), callRef)
-    const onAnswer = (callId: string, round: number) => scopes.rememberAnswer(tenant, id, callId, round, who, scope)
-    const leaseRequest = await requestLease()
-    const { answered, lease } = await leaseRequest.during(() =>
-      answerCall(callRef, answerFor, { id, who, store, state, onAnswer, leaseRequest, request }),
-    )
-    // Durable from here: the call is answered, by this answer or an earlier one.
-    worker?.start(leaseRequest, lease)
-    return answered
-  }
-
   /** The agent of the conversation says what its state is, also one that only tools start. */
   const stateOwner = async () => {
     const name = await ownAgent()
@@ -189,25 +158,21 @@ export function conversationHandle(
 
   const toolOf = async (name: string) => agents.get((await ownAgent()) ?? '')?.toolSet.get(name) ?? null
 
+  const { approve, deny, answer } = answerVerbs(runtime, {
+    ...{ id, identity, store, state, requestLease, toolOf, mayApprove },
+    childHandle: (childId) => conversationHandle(runtime, identity, childId, null, { mayApprove }),
+  })
+
+  const { send, retry } = sendVerbs(runtime, {
+    ...{ id, identity, store, state, agent, named, isNew, mayRestore },
+    turnHandle: (turnId, writtenSeq) => turnHandle(turnId, { writtenSeq }),
+  })
+
+  // Without a spread: each message of a user makes a handle.
   return {
     id,
-
-    async send(message, options) {
-      runtime.assertOpen()
-      await refuseChild(store, id)
-      const definition = await agent()
-      const onTurn = (turnId: string) => scopes.rememberTurn(tenant, id, turnId, who, scope)
-      const restore = () => restoreConversation(node, { id, agentId: definition.name, identity, store })
-      const known = () => workingSets.peek(tenant, id)
-      const onKnown = (workingSet: WorkingSet) => workingSets.keep(tenant, id, workingSet)
-      const leaseRequest = worker?.requestLease(ref, definition.name) ?? noLease(ref)
-      const sending = { id, agent: definition, identity, store, state, known, onKnown, onTurn, restore, leaseRequest }
-      const { turnId, seq, interrupts, lease } = await leaseRequest.during(() => sendMessage(message, options, sending))
-      // Durable from here: this process works on the turn under the lease that came with the commit, or else claims it.
-      worker?.start(leaseRequest, lease)
-      if (interrupts) await cancelQuarantined(runtime, ref)
-      return turnHandle(turnId, { writtenSeq: seq }) as never
-    },
+    send,
+    retry,
 
     outcome: () => outcome(async () => (await state()).turns.at(-1)?.turnId ?? null) as never,
 
@@ -250,55 +215,9 @@ export function conversationHandle(
       failpoint('rename.after_commit')
     },
 
-    async approve(call, options) {
-      const given = readOptions<{ readonly args?: unknown } & AnswerOptions, 'args' | 'key'>('options', options, [
-        'args',
-        'key',
-      ])
-      const { args, key } = given
-      return answering(
-        call,
-        (child, ref) => child.approve(ref, given),
-        (ref) => answerKey(key, ref, 'approve', args),
-        async (pending, round) => {
-          expectKind(pending, round, ['approval'])
-          if (args === undefined) return { status: 'resolved', value: true }
-          const after = await checkEditedArgs(await toolOf(pending.name), args)
-          return { status: 'resolved', value: true, edited: { before: pending.args, after } }
-        },
-      )
-    },
-
-    async deny(call, options) {
-      const given = readOptions('options', options, ['reason', 'key'])
-      const { reason = null, key } = given
-      if (reason !== null && typeof reason !== 'string') throw new InvalidArgumentError('reason', 'must be a string')
-      return answering(
-        call,
-        (child, ref) => child.deny(ref, given),
-        (ref) => answerKey(key, ref, 'deny', reason),
-        async (pending, round) => {
-          expectKind(pending, round, ['approval'])
-          return { status: 'denied', value: { reason } }
-        },
-      )
-    },
-
-    async answer(call, value, options) {
-      const { key } = readOptions('options', options, ['key'])
-      return answering(
-        call,
-        (child, ref) => child.answer(ref, value, key === undefined ? {} : { key }),
-        (ref) => answerKey(key, ref, 'answer', value),
-        async (pending, round) => {
-          expectKind(pending, round, ['elicitation', 'client_exec', 'recovery'])
-          const question = { kind: round.kind, tool: await toolOf(pending.name), schema: round.schema }
-          const checked = await checkAnswer(question, value)
-          return { status: 'resolved', value: redactFailure(round.kind, checked, node.redact) }
-        },
-      )
-    },
-
+    approve,
+    deny,
+    answer,
     async extendDeadline(call, options) {
       runtime.assertOpen()
       const callRef = readCallRef(call)
@@ -353,13 +272,14 @@ export function conversationHandle(
       await refuseChild(store, newId)
       if (name === undefined) await refuseToolsAgent(newId)
       else if (!addressable.has(name)) throw missing(name, newId)
-      const options = { ...(at === undefined ? {} : { at }), ...(name === undefined ? {} : { agent: name }) }
+      const owner = { owner: who }
+      const options = { ...owner, ...(at === undefined ? {} : { at }), ...(name === undefined ? {} : { agent: name }) }
       await store.fork(id, newId, options)
       return conversationHandle(runtime, identity, newId, name ?? agentName) as never
     },
     async forks(page) {
       await recordOf()
-      return store.listConversations({ ...readPage(page), forkOf: id })
+      return listedForks(store, id, page)
     },
     async lineage(options) {
       await recordOf()
@@ -372,7 +292,7 @@ export function conversationHandle(
       await recordOf()
       await refuseToolsAgent(id)
       if (node.snapshots && !(await store.standing(id))?.lastSeq) {
-        await restoreConversation(node, { id, agentId: (await agent()).name, identity, store })
+        await restoreConversation(node, { id, agentId: (await agent()).name, identity, store, mayRestore }, 'continue')
       }
       const request = await requestLease()
       await request.during(() => store.commit(id, { events: [], wakeAt: 'now' }))
@@ -380,7 +300,7 @@ export function conversationHandle(
       worker?.start(request, null)
     },
 
-    async stop() {
+    async detach() {
       await worker?.release(tenant, id)
       workingSets.drop(tenant, id)
     },
@@ -390,7 +310,7 @@ export function conversationHandle(
       await recordOf().catch((error: unknown) => {
         if (!(error instanceof ConversationUnreadableError)) throw error
       })
-      return deleteConversation(runtime, identity, id, agentName)
+      return deleteConversation(runtime, identity, id, agentName, mayRestore)
     },
   }
 }

@@ -3,10 +3,10 @@ import type { Schema, SchemaOutput } from '../define/schema.ts'
 import type { Tool, ToolInput } from '../define/tool.ts'
 import type { StateUpdate } from '../define/turn.ts'
 import type { TurnOutcome } from '../engine/live/turn-outcome.ts'
-import type { MessageInput, SendOptions } from '../engine/turn-options.ts'
+import type { MessageInput, RetryOptions, SendOptions } from '../engine/turn-options.ts'
 import type { LogEvent } from '../log/events.ts'
 import type { Explanation } from '../prompt/explain.ts'
-import type { ConversationRecord, ModelCall, ModelCallRange } from '../store/records.ts'
+import type { ModelCall, ModelCallRange } from '../store/records.ts'
 import type { EventRange, Page } from '../store/store.ts'
 import type { WatchEvent } from '../view/growing-view.ts'
 import type { PendingItem, View } from '../view/view.ts'
@@ -14,7 +14,7 @@ import type { Answered, AnswerOptions, CallRef } from './answer-call.ts'
 import type { SetStateOptions } from './conversation-state.ts'
 import type { DeadlineOptions, Extended } from './extend-deadline.ts'
 import type { HistoryOptions, HistoryPage } from './read/history.ts'
-import type { LineageOptions } from './read/lists.ts'
+import type { LineageOptions, ListedConversation } from './read/lists.ts'
 import type { ViewOptions } from './read/read-view.ts'
 import type { WatchOptions } from './read/watch.ts'
 
@@ -26,6 +26,11 @@ export type Conversation<A extends Agent = Agent> = {
     message: MessageInput,
     options?: SendOptions<Out>,
   ): Promise<TurnHandle<A, OutputOf<A, Out>>>
+  /**
+   * Sends the messages of a turn again, in its place: `send` of the same messages and options with `replaces`, for the caller. Default: the newest turn. Refused with
+   * `ForceNeededError` where a tool was started that does not say `ifInterrupted: 'rerun'`, unless `force` is true.
+   */
+  retry(turnId?: string, options?: RetryOptions): Promise<TurnHandle<A, AgentOutput<A>>>
   /** Of the newest turn: see `TurnHandle.outcome`. */
   outcome(): Promise<TurnOutcome<PendingOf<A>, AgentOutput<A>>>
   turn(turnId: string): TurnHandle<A, AgentOutput<A>>
@@ -89,13 +94,13 @@ export type Conversation<A extends Agent = Agent> = {
    */
   fork<B extends Agent = A>(options?: ForkOptions<B>): Promise<Conversation<B>>
   /** Its direct forks, the newest first. */
-  forks(page?: Page): Promise<ConversationRecord[]>
+  forks(page?: Page): Promise<ListedConversation[]>
   /** Where it was forked from, then where that was, and so on to the first. */
   lineage(options?: LineageOptions): Promise<{ readonly id: string; readonly at: number }[]>
   /** Goes on with what the log leaves to do; for forks. */
   continue(): Promise<void>
   /** This process lets go of it; the log and what waits stay. */
-  stop(): Promise<void>
+  detach(): Promise<void>
   /** Gives it a title of 1 to 1,000 characters, or none (null). Agents that generate titles leave it alone from then on. The same title again writes nothing. */
   rename(title: string | null): Promise<void>
   /** With everything that belongs to it. False when there was none. */

@@ -1,48 +1,61 @@
+import { currentBuild } from '../base/current-build.ts'
 import { readOptions } from '../base/errors/read-options.ts'
 import { RuntimeClosedError } from '../base/errors/runtime-errors.ts'
+import { uuidV7 } from '../base/uuid-v7.ts'
 import type { Agent } from '../define/agent.ts'
 import { type Scope, systemScope } from '../define/scope.ts'
 import { Worker } from '../engine/lease/worker.ts'
 import { HintWaiters, LogPoll } from '../engine/live/log-poll.ts'
 import { TurnWaiters } from '../engine/live/turn-outcome.ts'
-import { createNode } from '../engine/node.ts'
+import { createNode, type EngineNode } from '../engine/node.ts'
+import { Deliveries } from '../engine/outbox/deliveries.ts'
 import { checkScope } from '../engine/scopes.ts'
 import { checkDuration } from '../store/checks.ts'
+import { outboxOf } from '../store/outbox.ts'
 import { askAgent } from './ask-agent.ts'
+import type { Authorize } from './authorize/authorize.ts'
+import { Cursors } from './authorize/judged-page.ts'
 import { deleteTenant } from './delete-conversation.ts'
 import { readinessOf, sweepAudit } from './readiness.ts'
 import type { Runtime, RuntimeOptions } from './runtime.ts'
-import type { RuntimeContext } from './runtime-context.ts'
-import { readRuntimeOptions } from './runtime-options.ts'
+import type { Authorization, RuntimeContext } from './runtime-context.ts'
+import { allSubscribers, readRuntimeOptions } from './runtime-options.ts'
+import { signedFiles } from './signed-files.ts'
 import { verbs } from './verbs.ts'
 
 const defaultDrainMs = 10_000
 const readinessMs = 2_000
 
-/** Puts the parts together and begins to work. Throws `DefinitionError` naming everything that is wrong. */
+/** Puts the parts together and begins to work, except during the build of a framework (see `holdRuntime`). Throws `DefinitionError` naming everything that is wrong. */
 export function createRuntime<const Agents extends readonly Agent[]>(
   options: RuntimeOptions<Agents>,
 ): Runtime<Readonly<Agents>> {
   const node = createNode(readRuntimeOptions(options))
-  const { work = true, auditTtlMs } = options
-  const worker = work ? new Worker(node) : null
+  const { work = true, auditTtlMs, authorize } = options
+  const build = work ? currentBuild() : null
+  if (build) node.logger.warn(`the runtime does not work during ${build}; it only takes messages and answers reads`)
+  const worker = work && !build ? new Worker(node) : null
+  const subscribers = build ? [] : allSubscribers(options)
+  const deliveries = subscribers.length > 0 ? new Deliveries(node, outboxOf(node.store), subscribers) : null
   const closing = new AbortController()
   const context: RuntimeContext = {
     node,
     worker,
     turnWaiters: new TurnWaiters(node.store, node.logger, async (session) => worker?.settled(session)),
     hints: new HintWaiters(closing.signal),
+    authorization: authorize ? authorizationBy(authorize, node) : null,
+    subscribed: deliveries?.start(worker !== null) ?? null,
     closed: closing.signal,
     assertOpen: () => {
       if (closing.signal.aborted) throw new RuntimeClosedError()
     },
   }
-  const disconnect = connect(context, auditTtlMs)
+  const disconnect = connect(context, auditTtlMs, deliveries)
   worker?.startPolling(askAgent(context), (ref) => context.hints.hint(ref))
 
   let closed: Promise<void> | null = null
   async function close(drainMs: number): Promise<void> {
-    await worker?.close(drainMs)
+    await Promise.all([worker?.close(drainMs), deliveries?.close(drainMs)])
     closing.abort(new RuntimeClosedError())
     context.hints.tellAll()
     disconnect()
@@ -55,6 +68,12 @@ export function createRuntime<const Agents extends readonly Agent[]>(
       return verbs<Agents>(context, options, scope)
     },
     deleteTenant: (tenant) => deleteTenant(context, tenant),
+    subscribers: async () => outboxOf(node.store).subscribers(),
+    failedDeliveries: async (page) => outboxOf(node.store).failed(page),
+    retryDeliveries: async (ids) => outboxOf(node.store).endFailed(ids, 'retry'),
+    discardDeliveries: async (ids) => outboxOf(node.store).endFailed(ids, 'discard'),
+    removeSubscriber: async (name) => outboxOf(node.store).removeSubscriber(name),
+    signedFiles: signedFiles(node),
     readiness: () => readinessOf({ store: node.store, clock: node.clock, worker, timeoutMs: readinessMs }),
     async close(given) {
       const { drainMs = defaultDrainMs } = readOptions('options', given, ['drainMs'])
@@ -65,8 +84,17 @@ export function createRuntime<const Agents extends readonly Agent[]>(
   }
 }
 
+function authorizationBy(authorize: Authorize, { signer }: EngineNode): Authorization {
+  const key = Buffer.from(signer.sign('cursor', 'key'), 'base64url')
+  return { authorize, emptyTenant: `nowhere/${uuidV7()}`, cursors: new Cursors(key) }
+}
+
 /** Hears of what is appended, by hints and by polling, and removes old audit rows. The returned function ends all of it. */
-function connect({ node, worker, turnWaiters, hints }: RuntimeContext, auditTtlMs: number | undefined): () => void {
+function connect(
+  { node, worker, turnWaiters, hints }: RuntimeContext,
+  auditTtlMs: number | undefined,
+  deliveries: Deliveries | null,
+): () => void {
   const { store, clock, logger, channels } = node
   const tenants = new Set(['default'])
   const stopSweeping =
@@ -74,6 +102,7 @@ function connect({ node, worker, turnWaiters, hints }: RuntimeContext, auditTtlM
   const stopListening = store.onWake((hint) => {
     tenants.add(hint.tenant)
     worker?.hint(hint)
+    deliveries?.hint()
     hints.hint(hint)
     turnWaiters.hint(hint)
     channels.peek(hint.tenant, hint.id)?.hint(hint.seq)

@@ -4,10 +4,12 @@ import { childIdsBelow, parentCallOf } from '../engine/child/child-calls.ts'
 import { resolveChildCall } from '../engine/child/child-family.ts'
 import type { Identity } from '../engine/scopes.ts'
 import { childIdOf } from '../log/child-call.ts'
-import { openerOf } from '../snapshot/opener-of.ts'
+import { ownerOf } from '../snapshot/owner-of.ts'
 import { checkId } from '../store/checks.ts'
 import type { ConversationRecord } from '../store/records.ts'
 import type { TenantStore } from '../store/store.ts'
+import type { MayRestore } from './permit.ts'
+import { askAboutSnapshots } from './restore-conversation.ts'
 import type { RuntimeContext } from './runtime-context.ts'
 
 /**
@@ -16,16 +18,19 @@ import type { RuntimeContext } from './runtime-context.ts'
  */
 export async function deleteConversation(
   runtime: RuntimeContext,
-  { tenant, who, scope }: Identity,
+  identity: Identity,
   id: string,
   agentName: string | null,
+  mayRestore: MayRestore | null,
 ): Promise<boolean> {
   runtime.assertOpen()
   const { node } = runtime
+  const { tenant, who, scope } = identity
   const store = node.store.forTenant(tenant)
-  if (node.snapshots?.canDelete) {
+  if (node.snapshots && (node.snapshots.canDelete || mayRestore)) {
     const { agent = agentName, lastSeq = 0 } = (await store.standing(id)) ?? {}
-    await deleteCopies(runtime, store, scope, { id, agent, lastSeq })
+    if (lastSeq === 0 && mayRestore) await askAboutSnapshots(node, { id, identity, store, mayRestore }, 'delete')
+    if (node.snapshots.canDelete) await deleteCopies(runtime, store, scope, { id, agent })
   }
   // The copies are gone from here: a crash leaves a log without copies, and the deletion can be repeated.
   failpoint('delete.after_state')
@@ -60,7 +65,7 @@ export async function deleteTenant(runtime: RuntimeContext, tenant: string): Pro
   return count
 }
 
-type Known = Pick<ConversationRecord, 'id' | 'agent' | 'lastSeq'>
+type Known = Pick<ConversationRecord, 'id' | 'agent'>
 
 /** Children first: a deletion that fails in the middle can be repeated from the same log. */
 async function deleteCopies(
@@ -80,11 +85,11 @@ async function deleteCopy(
   { node: { snapshots } }: RuntimeContext,
   store: TenantStore,
   scope: Scope | null,
-  { id, agent, lastSeq }: Known,
+  { id, agent }: Known,
 ): Promise<void> {
   // Without an agent nothing was ever copied.
   if (agent === null) return
-  const owner = await openerOf(store, id, { title: null, seed: null, turns: [], lastSeq })
+  const owner = await ownerOf(store, id)
   await snapshots?.delete(scope, { agentId: agent, conversationId: id, owner })
 }
 

@@ -56,9 +56,18 @@ test('a session is none for a handle of another flow', async () => {
   expect(await wrong.delete()).toBe(false)
   for (const verb of [() => wrong.continue(), () => wrong.resume(1), () => wrong.fork('s2')])
     await expect(verb()).rejects.toMatchObject({ code: 'no_session' })
-  expect(await front.flow(ask, 's1').status()).toBe('suspended')
+  expect(await front.flow(ask, 's1').status()).toBe('waiting')
   expect(await front.flow(ask, 's1').delete()).toBe(true)
   expect(await front.flow(ask, 's1').status()).toBe('none')
+  await Promise.all([worker.close(), front.close()])
+})
+
+test('a key that answered a session answers no handle of another flow', async () => {
+  const { worker, front } = nodes()
+  await worker.flow(ask, 's1').start(null)
+  await worker.flow(ask, 's1').resume(1, { key: 'k1' })
+  expect(await worker.flow(ask, 's1').resume(1, { key: 'k1' })).toEqual({ status: 'done', result: 1 })
+  await expect(worker.flow(other, 's1').resume(1, { key: 'k1' })).rejects.toMatchObject({ code: 'no_session' })
   await Promise.all([worker.close(), front.close()])
 })
 

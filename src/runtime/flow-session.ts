@@ -17,18 +17,22 @@ import {
 } from '../engine/flow/flow-state.ts'
 import type { LoadedFlow } from '../engine/flow/load-flow.ts'
 import { type LeaseRequest, noLease } from '../engine/lease-request.ts'
+import { traceOf } from '../engine/observer.ts'
 import type { Identity } from '../engine/scopes.ts'
 import type { FlowOutcome, LogEvent } from '../log/events.ts'
 import { schemaOf, tagOf } from '../log/flow-questions.ts'
-import { checkId, checkWhole, readPage } from '../store/checks.ts'
-import type { ConversationRecord } from '../store/records.ts'
+import { checkId, checkWhole } from '../store/checks.ts'
 import type { EventRange, Page, TenantStore } from '../store/store.ts'
-import { type Answered, type AnswerOptions, digestOf, requestKey } from './answer-call.ts'
-import { type LineageOptions, lineageOf } from './read/lists.ts'
-import { readEvents, readRecord } from './read/read-record.ts'
-import { type WatchSessionOptions, watchSession } from './read/watch-session.ts'
+import { type Answered, type AnswerOptions, checkDigest, digestOf, requestKey } from './answer-call.ts'
+import { type LineageOptions, type ListedConversation, lineageOf, listedForks } from './read/lists.ts'
+import { readEvents, readRecord, type WatchSessionOptions, watchSession } from './read/read-record.ts'
 import { endOfQuestion, type ResumeOptions, resumeSession } from './resume-session.ts'
 import type { RuntimeContext } from './runtime-context.ts'
+
+/** How a session is started. `traceparent`: as in `SendOptions`. */
+export type StartOptions = Pick<ResumeOptions, 'key' | 'signal'> & { readonly traceparent?: string }
+
+type SessionOptions = ResumeOptions & StartOptions
 
 /** What a session consists of: replaying the flow against it gives where it stands. */
 export type FlowRecord = Pick<FlowState, 'flow' | 'version' | 'input'> & {
@@ -78,7 +82,7 @@ export type WaitOptions = {
 export type FlowSession<Input = Json, Result = Json> = {
   readonly id: string
   /** The same key is the same start; the signal ends the waiting, not the session. */
-  start(input: Input, options?: { readonly key?: string; readonly signal?: AbortSignal }): Promise<FlowStanding<Result>>
+  start(input: Input, options?: StartOptions): Promise<FlowStanding<Result>>
   /** Answers what it waits for; of several who try, one wins and the others are told. The same key is the same answer. */
   resume(value: unknown, options?: ResumeOptions): Promise<FlowStanding<Result>>
   /** Waits until it waits for an answer or has ended, through sleeps and whichever process works on it. A fork that was not continued is `dormant` at once. */
@@ -99,7 +103,7 @@ export type FlowSession<Input = Json, Result = Json> = {
   /** A copy up to `at`, which does nothing until it is resumed or continued, or goes on at once with `run`. */
   fork(newId: string, options?: SessionForkOptions): Promise<FlowSession<Input, Result>>
   /** Its direct forks, the newest first. */
-  forks(page?: Page): Promise<ConversationRecord[]>
+  forks(page?: Page): Promise<ListedConversation[]>
   /** Where it was forked from, then where that was, and so on to the first. */
   lineage(options?: LineageOptions): Promise<{ readonly id: string; readonly at: number }[]>
   /** Goes on with what the record leaves to do; for forks. */
@@ -209,11 +213,14 @@ export function flowSession(
 
     async start(input, options) {
       runtime.assertOpen()
-      const { key, signal } = readSessionOptions(options, ['key', 'signal'])
+      if (runtime.subscribed !== null) await runtime.subscribed
+      const { key, signal, traceparent } = readSessionOptions(options, ['key', 'signal', 'traceparent'])
+      node.scopes.checkRestorable(scope)
       const code = node.flows.find(flow)
       await refuseChild(store, id)
-      const content = { flow: code.name, version: code.version, input: await checkFlowInput(code, input), who }
-      node.scopes.rememberSession(tenant, id, who, scope)
+      const checked = await checkFlowInput(code, input)
+      const trace = traceOf(node, traceparent, { kind: 'flow', name: code.name })
+      const content = { flow: code.name, version: code.version, input: checked, who, ...trace }
       failpoint('flow.before_start')
       const request = requestLease()
       const result = await request.during(() =>
@@ -263,7 +270,7 @@ export function flowSession(
     },
     async pending() {
       const stands = await standsAt(await load())
-      return stands?.status === 'suspended' || stands?.status === 'dormant' ? stands.tag : null
+      return stands?.status === 'waiting' || stands?.status === 'dormant' ? stands.tag : null
     },
     async suspensions() {
       const found = await load()
@@ -300,13 +307,13 @@ export function flowSession(
       await refuseChild(store, newId)
       if (await store.getConversation(newId)) throw new SessionExistsError(newId)
       failpoint('flow.before_fork')
-      await store.fork(id, newId, at === undefined ? {} : { at })
+      await store.fork(id, newId, { owner: who, ...(at === undefined ? {} : { at }) })
       // Durable from here: the copy is there, and dormant.
       failpoint('flow.after_fork')
       if (run) await wake(newId)
       return flowSession(runtime, identity, flow, newId)
     },
-    forks: async (page) => store.listConversations({ ...readPage(page), forkOf: id }),
+    forks: (page) => listedForks(store, id, page),
     lineage: (options) => lineageOf(store, id, options),
 
     async continue(options) {
@@ -334,11 +341,12 @@ export async function answerQuestion(
   { tenant, who }: Identity,
   { id, callId, seq }: { readonly id: string; readonly callId: string; readonly seq: number },
   value: unknown,
-  { key }: AnswerOptions,
+  { key, digest }: AnswerOptions,
 ): Promise<Answered> {
   runtime.assertOpen()
   const { node, worker } = runtime
   if (key !== undefined) checkId('key', key)
+  checkDigest(digest)
   const store = node.store.forTenant(tenant)
   const loaded = async () => {
     const found = await node.flowStates.loadWhole(store, tenant, id)
@@ -349,7 +357,8 @@ export async function answerQuestion(
   const requestLease = () => worker?.requestLease({ tenant, id }, agent) ?? noLease({ tenant, id })
   try {
     const options = { seq, ...(key === undefined ? {} : { key }) }
-    await resumeSession(value, options, { id, who, store, flows: node.flows, loaded, worker, requestLease })
+    const told = digest === undefined ? options : { ...options, digest }
+    await resumeSession(value, told, { id, who, store, flows: node.flows, loaded, worker, requestLease })
     return { accepted: true }
   } catch (error) {
     const end = error instanceof NotSuspendedError ? await endOfQuestion(store, id, seq) : null
@@ -364,11 +373,11 @@ async function asks(store: TenantStore, id: string, seq: number): Promise<boolea
 }
 
 /** What a verb of a session is told beside its value, checked and read once. */
-function readSessionOptions<Name extends keyof ResumeOptions>(
-  given: ResumeOptions | undefined,
+function readSessionOptions<Name extends keyof SessionOptions>(
+  given: SessionOptions | undefined,
   names: readonly Name[],
-): Partial<Pick<ResumeOptions, Name>> {
-  const read: ResumeOptions = readOptions('options', given, names)
+): Partial<Pick<SessionOptions, Name>> {
+  const read: SessionOptions = readOptions('options', given, names)
   if (read.key !== undefined) checkId('key', read.key)
   if (read.seq !== undefined) checkWhole('seq', read.seq, 1)
   if (read.signal !== undefined) checkSignal('signal', read.signal)

@@ -29,7 +29,7 @@ test('a hint lets a worker find a session, and tells callers that wait for it el
   const { front, close } = nodes()
   const session = front.flow(ask, 's1')
   await session.start(null)
-  expect(await session.outcome()).toEqual({ status: 'suspended', tag: 'go?' })
+  expect(await session.outcome()).toEqual({ status: 'waiting', tag: 'go?' })
   await session.resume(7)
   expect(await session.outcome()).toEqual({ status: 'done', result: 7 })
   await close()

@@ -141,5 +141,5 @@ test('a runtime that is closed refuses all that would change something, and stil
   for (const change of changing) await expect(change()).rejects.toMatchObject({ code: 'runtime_closed' })
   expect((await talk.view()).messages).toHaveLength(2)
   expect((await talk.history()).messages).toHaveLength(2)
-  expect(await work.status()).toBe('suspended')
+  expect(await work.status()).toBe('waiting')
 })

@@ -9,11 +9,11 @@ import { FlowRun, type LiveOp } from '../engine/flow/flow-run.ts'
 import { type Answerable, answerableOps, type FlowState, isLetGo } from '../engine/flow/flow-state.ts'
 import type { LeaseRequest, WorkStarter } from '../engine/lease-request.ts'
 import { encode } from '../log/codec.ts'
-import { isQuestion, schemaOf, tagOf } from '../log/flow-questions.ts'
+import { flowCallId, isQuestion, schemaOf, tagOf } from '../log/flow-questions.ts'
 import { flowCall } from '../store/flow-call.ts'
 import { pagesAfter } from '../store/log-pages.ts'
 import type { TenantStore } from '../store/store.ts'
-import { digestOf, requestKey } from './answer-call.ts'
+import { type AnswerOptions, digestOf, expectArgs, requestKey } from './answer-call.ts'
 
 /** Which suspension an answer is for. */
 export type ResumeOptions = {
@@ -40,7 +40,11 @@ export type Resuming = {
 const noSeq = Number.MAX_SAFE_INTEGER
 
 /** Records an answer. Throws before anything is written when code and record differ, when nothing waits, or when the answer does not fit. */
-export async function resumeSession(value: unknown, options: ResumeOptions, resuming: Resuming): Promise<void> {
+export async function resumeSession(
+  value: unknown,
+  options: ResumeOptions & Pick<AnswerOptions, 'digest'>,
+  resuming: Resuming,
+): Promise<void> {
   const { id, who, store, loaded, worker, requestLease } = resuming
   const given = recorded(value)
   const request = requestKey('resume', options.key, digestOf(given))
@@ -51,6 +55,7 @@ export async function resumeSession(value: unknown, options: ResumeOptions, resu
     const opened = await chosen(state, { ...options, ...(seq === undefined ? {} : { seq }) }, resuming)
     // Whatever comes meanwhile, this is the one that was meant.
     seq = opened.seq
+    expectArgs(flowCallId(id, seq), tagOf(opened.op), options.digest)
     const answer = await checkedAnswer(opened, state, given, resuming)
     failpoint('flow.before_resume')
     const leaseRequest = requestLease()
@@ -73,8 +78,7 @@ export async function resumeSession(value: unknown, options: ResumeOptions, resu
 }
 
 /** A known key is answered before anything else, so it is asked for with an impossible seq. */
-async function isKnown(request: ReturnType<typeof requestKey>, { id, store, loaded }: Resuming): Promise<boolean> {
-  await loaded()
+async function isKnown(request: ReturnType<typeof requestKey>, { id, store }: Resuming): Promise<boolean> {
   return (await store.commit(id, { events: [], ...request, expectedSeq: noSeq })).ok
 }
 
@@ -86,7 +90,7 @@ async function chosen(state: FlowState, { tag, seq }: ResumeOptions, { id, store
       (tag === undefined || encode(tagOf(candidate.op)) === encode(recorded(tag))),
   )
   if (found) return found
-  const status = state.ended?.status ?? (open.length > 0 ? 'suspended' : 'running')
+  const status = state.ended?.status ?? (open.length > 0 ? 'waiting' : 'running')
   const end = seq === undefined ? null : await endOfQuestion(store, id, seq)
   throw new NotSuspendedError(id, status, end?.status === 'resolved' ? end : null)
 }

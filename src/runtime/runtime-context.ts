@@ -2,6 +2,16 @@ import type { Worker } from '../engine/lease/worker.ts'
 import type { HintWaiters } from '../engine/live/log-poll.ts'
 import type { TurnWaiters } from '../engine/live/turn-outcome.ts'
 import type { EngineNode } from '../engine/node.ts'
+import type { Authorize } from './authorize/authorize.ts'
+import type { Cursors } from './authorize/judged-page.ts'
+
+/** What the verbs of a runtime with `authorize` are guarded with. */
+export type Authorization = {
+  readonly authorize: Authorize
+  /** A tenant that has nothing and never will: what is not allowed is looked for there. */
+  readonly emptyTenant: string
+  readonly cursors: Cursors
+}
 
 /** What the handles of one runtime work with. */
 export type RuntimeContext = {
@@ -12,6 +22,10 @@ export type RuntimeContext = {
   readonly turnWaiters: TurnWaiters
   /** Callers that wait for a log to grow. */
   readonly hints: HintWaiters
+  /** Null where every scope may do everything inside its tenant. */
+  readonly authorization: Authorization | null
+  /** Resolves when the subscribers were registered, so that what is sent afterwards is recorded for them; null without subscribers. */
+  readonly subscribed: Promise<void> | null
   /** Aborted when the runtime is closed. */
   readonly closed: AbortSignal
   /** Throws `RuntimeClosedError` once the runtime is closed. */

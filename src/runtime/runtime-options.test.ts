@@ -17,6 +17,7 @@ test('what a runtime needs and may have is no problem', () => {
     clock: {},
     work: false,
     maxConcurrentTurns: 1,
+    secret: ['a-secret-of-more-than-thirty-two-bytes'],
   }
   const functions = { tenant: () => 'a', who: () => 'b', restoreScope: () => null, redact: (text: string) => text }
   expect(runtimeProblems({ agents: [], store, ...given, ...functions, leaseMs: 1, pollMs: 1, auditTtlMs: 1 })).toEqual(
@@ -25,7 +26,7 @@ test('what a runtime needs and may have is no problem', () => {
 })
 
 test('everything that is wrong is told, in the order of what a runtime has', () => {
-  const wrong = { tennant: 1, agents: {}, store: {}, tenant: 1, who: 2, restoreScope: 3, redact: 4 }
+  const wrong = { tennant: 1, agents: {}, store: {}, tenant: 1, who: 2, restoreScope: 3, redact: 4, secret: 'short' }
   expect(runtimeProblems(wrong).map((problem) => problem.split(' (known')[0])).toEqual([
     "unknown key 'tennant'",
     "'agents' must be a list of what defineAgent returns",
@@ -34,9 +35,19 @@ test('everything that is wrong is told, in the order of what a runtime has', () 
     "'who' must be a function",
     "'restoreScope' must be a function",
     "'redact' must be a function",
+    expect.stringMatching(/^'secret' must be a random text of at least 32 bytes/),
   ])
   expect(runtimeProblems({ agents: [...agents, {}], store })).toEqual([
     "'agents' has something that defineAgent did not return",
   ])
   expect(runtimeProblems(null)).toHaveLength(3)
+})
+
+test("demands 'restoreScope' with functions that name tenant or user", () => {
+  const [tenant, who] = [() => 'a', () => 'b']
+  const problemOf = (given: object) => runtimeProblems({ agents: [], store, ...given }).join()
+  expect(problemOf({ tenant })).toContain("'restoreScope' is missing: with 'tenant',")
+  expect(problemOf({ who })).toContain("'restoreScope' is missing: with 'who',")
+  expect(problemOf({ tenant, who })).toContain("'restoreScope' is missing: with 'tenant' and 'who',")
+  expect(problemOf({})).toBe('')
 })

@@ -4,9 +4,12 @@ import { unknownKeys } from '../base/errors/read-options.ts'
 import { consoleLogger } from '../base/logger.ts'
 import { redactingLogger } from '../base/redact/redacting-logger.ts'
 import { createRedactor } from '../base/redact/redactor.ts'
+import { createSigner, secretProblems } from '../base/signer.ts'
 import { type Agent, isAgent } from '../define/agent.ts'
+import { isSubscriber, type Subscriber, subscriberOf } from '../define/define-subscriber.ts'
 import { FlowRegistry } from '../engine/flow/flow-registry.ts'
 import type { NodeSettings } from '../engine/node.ts'
+import { observerOf } from '../engine/observer.ts'
 import { Snapshots } from '../snapshot/snapshots.ts'
 import { checkDuration, checkWhole } from '../store/checks.ts'
 import type { RuntimeOptions } from './runtime.ts'
@@ -15,7 +18,8 @@ import type { RuntimeOptions } from './runtime.ts'
 export function readRuntimeOptions(options: RuntimeOptions): NodeSettings {
   const problems = runtimeProblems(options)
   if (problems.length > 0) throw new DefinitionError('The runtime', problems)
-  const { store, clock = systemClock, logger: given = consoleLogger, restoreScope } = options
+  const { store, clock = systemClock, logger: given = consoleLogger } = options
+  const { tenant, who, restoreScope } = options
   const redact = createRedactor({ redact: options.redact, logger: given, clock })
   const logger = redactingLogger(given, redact)
   const { leaseMs = 10_000, pollMs = 500, maxConcurrentTurns = 256, missingToolMs = 600_000 } = options
@@ -24,7 +28,10 @@ export function readRuntimeOptions(options: RuntimeOptions): NodeSettings {
   checkDuration('missingToolMs', missingToolMs, 0)
   checkWhole('maxConcurrentTurns', maxConcurrentTurns, 1)
   return {
-    ...{ store, clock, logger, redact, restoreScope, leaseMs, pollMs, maxConcurrentTurns, missingToolMs },
+    ...{ store, clock, logger, redact, leaseMs, pollMs, maxConcurrentTurns, missingToolMs },
+    observer: observerOf(options.observe, logger),
+    signer: createSigner(options.secret),
+    scope: { tenant, who, restoreScope },
     agents: agentsByName(options.agents),
     addressable: new Map(options.agents.map((agent) => [agent.name, agent])),
     flows: new FlowRegistry(options.flows ?? []),
@@ -41,10 +48,24 @@ export function runtimeProblems(options: unknown): string[] {
   if (typeof Object(store).onWake !== 'function') {
     problems.push("'store' must be a store, as in memoryStore() or sqliteStore({ path })")
   }
-  for (const name of ['tenant', 'who', 'restoreScope', 'redact'] as const) {
+  for (const name of ['tenant', 'who', 'restoreScope', 'authorize', 'redact'] as const) {
     const given = (Object(options) as Partial<RuntimeOptions>)[name]
     if (given !== undefined && typeof given !== 'function') problems.push(`'${name}' must be a function`)
   }
+  const { tenant, who, restoreScope } = Object(options) as Partial<RuntimeOptions>
+  if ((tenant || who) && restoreScope === undefined) {
+    const given = [...(tenant ? ["'tenant'"] : []), ...(who ? ["'who'"] : [])].join(' and ')
+    problems.push(
+      `'restoreScope' is missing: with ${given}, only your code can rebuild a scope from what is stored of it`,
+    )
+  }
+  const { subscribers = [] } = Object(options) as Partial<RuntimeOptions>
+  if (!Array.isArray(subscribers) || !subscribers.every(isSubscriber))
+    problems.push("'subscribers' must be a list of what defineSubscriber or webhook returns")
+  const { observe = [] } = Object(options) as Partial<RuntimeOptions>
+  if (![observe].flat().every((observer) => typeof Object(observer).observe === 'function'))
+    problems.push("'observe' must be an observer, as in await telemetry(), or a list of them")
+  problems.push(...secretProblems('secret', (Object(options) as Partial<RuntimeOptions>).secret))
   return problems
 }
 
@@ -55,10 +76,14 @@ const known: Readonly<Record<keyof RuntimeOptions, true>> = {
   tenant: true,
   who: true,
   restoreScope: true,
+  authorize: true,
   persistence: true,
   persistTimeoutMs: true,
   logger: true,
   redact: true,
+  observe: true,
+  subscribers: true,
+  secret: true,
   clock: true,
   work: true,
   maxConcurrentTurns: true,
@@ -84,4 +109,17 @@ export function agentsByName(agents: readonly Agent[]): Map<string, Agent> {
   }
   for (const agent of agents) add(agent)
   return named
+}
+
+/** The subscribers of a runtime, with the after-hooks of its agents. */
+export function allSubscribers({ subscribers = [], agents }: RuntimeOptions): Subscriber[] {
+  const ofAgents = [...agentsByName(agents).values()].flatMap(({ name, afterHooks }) =>
+    afterHooks.map((hook) => subscriberOf(name, hook)),
+  )
+  const all = [...subscribers, ...ofAgents]
+  const names = all.map(({ name }) => name)
+  const twice = names.find((name, index) => names.indexOf(name) !== index)
+  if (twice !== undefined)
+    throw new DefinitionError('The runtime', [`two subscribers are named '${twice}'; give each its own name`])
+  return all
 }

@@ -1,20 +1,28 @@
 import type { Clock } from '../base/clock.ts'
 import type { Json } from '../base/json.ts'
 import type { Logger } from '../base/logger.ts'
+import type { Secret } from '../base/signer.ts'
 import type { Agent } from '../define/agent.ts'
 import type { Flow } from '../define/define-flow.ts'
+import type { Subscriber } from '../define/define-subscriber.ts'
 import type { Jsonify } from '../define/jsonify.ts'
 import type { Scope } from '../define/scope.ts'
+import type { Observer } from '../engine/observer.ts'
 import type { IdentityOptions, RestoreScope } from '../engine/scopes.ts'
 import type { Persistence } from '../snapshot/persistence.ts'
-import type { ConversationFilter } from '../store/records.ts'
-import type { Page, Store } from '../store/store.ts'
+import type { FailedDelivery, FailedPage, SubscriberState } from '../store/outbox.ts'
+import type { InboxFilter, Store } from '../store/store.ts'
 import type { Answered, AnswerOptions, CallRef } from './answer-call.ts'
+import type { Authorize } from './authorize/authorize.ts'
+import type { JudgedPage } from './authorize/judged-page.ts'
 import type { Conversation } from './conversation.ts'
 import type { FlowSession } from './flow-session.ts'
 import type { Inspection } from './read/inspect.ts'
-import type { InboxItem, ListedConversation, ListedSession, SessionFilter } from './read/lists.ts'
+import type { InboxItem, ListedConversation, ListedSession, ListFilter, SessionFilter } from './read/lists.ts'
+import type { ChangesFor } from './read/tenant-changes.ts'
+import type { Totals, TotalsFilter } from './read/totals.ts'
 import type { Readiness } from './readiness.ts'
+import type { SignedFiles } from './signed-files.ts'
 
 /** What `createRuntime` takes. */
 export type RuntimeOptions<Agents extends readonly Agent[] = readonly Agent[]> = IdentityOptions & {
@@ -23,8 +31,18 @@ export type RuntimeOptions<Agents extends readonly Agent[] = readonly Agent[]> =
   /** By name and version; of several versions of a flow, the last is the newest. */
   readonly flows?: readonly Flow[]
   readonly store: Store
-  /** Rebuilds the scope of the user who acted, for work that goes on in another process. Without it: a system scope of the tenant. */
+  /**
+   * Rebuilds the scope of the user who opened a turn, for its hooks and tools, in every process alike. It is asked once for each turn that a process takes up. If
+   * it throws, takes longer than 30 seconds or gives a scope of another tenant, the turn waits (`scope_missing`) and it is asked again later. Required with `tenant`
+   * or `who`, and for scopes with `assigns`. Default: a scope of the tenant and the user alone, marked `restored`.
+   */
   readonly restoreScope?: RestoreScope
+  /**
+   * Decides what a scope may do with a conversation of its tenant. It is asked before each verb of `as(scope)`, and every 30 seconds while a stream is open. What is
+   * not allowed looks as if it did not exist. Not asked: the runtime's own verbs, `systemScope()`, and what the engine does by itself. Default: a scope may do
+   * everything inside its tenant.
+   */
+  readonly authorize?: Authorize
   /** Where snapshots of conversations are kept, beside their logs. Default: nowhere. */
   readonly persistence?: Persistence
   /** How long `persistState`, `loadState` and `deleteState` are waited for. Default: 5,000. */
@@ -36,8 +54,23 @@ export type RuntimeOptions<Agents extends readonly Agent[] = readonly Agent[]> =
    * be synchronous and quick. Where it throws or gives no text, nothing of the text is told. Default: none.
    */
   readonly redact?: (text: string) => string
+  /**
+   * Signs addresses of files, and seals cursors of lists that `authorize` judges: a random text of at least 32 bytes. Must be the same on all nodes. Of a list, the first signs and all are
+   * accepted, so that a secret can be replaced. Default: a random one for this process; what it signed ends with the process and means nothing to other nodes.
+   */
+  readonly secret?: Secret
+  /**
+   * Told of what is committed, at least once and in order for each conversation. The store must have an outbox. A name that the store does not know yet is told
+   * of what is committed from now on. Default: none.
+   */
+  readonly subscribers?: readonly Subscriber[]
+  /**
+   * Told of what this process commits and calls, while it does it: at most once, and not after a crash. For telemetry: see `perdure/telemetry`. Default: none, and
+   * then nothing is put together for it.
+   */
+  readonly observe?: Observer | readonly Observer[]
   readonly clock?: Clock
-  /** False makes a node that takes messages and answers but runs nothing. Default: true. */
+  /** False makes a node that takes messages and answers but runs nothing, which it is in any case during `next build` and the build of SvelteKit. Default: true. */
   readonly work?: boolean
   /** How many conversations are worked on at once. Default: 256. */
   readonly maxConcurrentTurns?: number
@@ -68,13 +101,20 @@ export type Verbs<Agents extends readonly Agent[] = readonly Agent[]> = {
   flow(name: string, id: string): FlowSession<unknown, Json>
   /** Answers a call or a question of a session from anywhere: true or false for an approval, else the value that was asked for. */
   resolve(conversationId: string, call: CallRef, value: unknown, options?: AnswerOptions): Promise<Answered>
-  conversations(filter?: ConversationFilter): Promise<ListedConversation[]>
+  conversations(filter?: ListFilter): Promise<JudgedPage<ListedConversation>>
   /** The sessions of the tenant, the newest first. Also of flows that are not registered here. */
-  sessions(filter?: SessionFilter): Promise<ListedSession[]>
+  sessions(filter?: SessionFilter): Promise<JudgedPage<ListedSession>>
   /** The flows that are registered here, each with its versions, the newest last. */
   flows(): Promise<FlowListing[]>
   /** Everything that waits for an answer, over all conversations and sessions of the tenant. */
-  inbox(page?: Page): Promise<InboxItem[]>
+  inbox(page?: InboxFilter): Promise<JudgedPage<InboxItem>>
+  /**
+   * How many conversations and sessions there are by status, and how much waits for an answer. Null where `authorize` judges rows one by one, or the store cannot
+   * count.
+   */
+  totals(filter?: TotalsFilter): Promise<Totals | null>
+  /** What changes in the tenant, for feeds that many callers share: see `GET /live`. */
+  changes(): ChangesFor
   /** Has processes work again on a conversation or session that is quarantined. False when it is not. See the `problem` of `conversations`. */
   unquarantine(id: string): Promise<boolean>
   /** What is kept beside the log: the record, the model calls, the snapshot. */
@@ -96,6 +136,18 @@ export type Runtime<Agents extends readonly Agent[] = readonly Agent[]> = Verbs<
    * in the store. Returns how many conversations there were.
    */
   deleteTenant(tenant: string): Promise<number>
+  /** All subscribers that the store knows, also of other nodes, with how far they are. Over all tenants, like the verbs below. */
+  subscribers(): Promise<SubscriberState[]>
+  /** The deliveries that were given up, the newest first. */
+  failedDeliveries(page?: FailedPage): Promise<FailedDelivery[]>
+  /** Has them tried again. Returns how many there were. */
+  retryDeliveries(ids: readonly number[]): Promise<number>
+  /** Removes them from the list for good. Returns how many there were. */
+  discardDeliveries(ids: readonly number[]): Promise<number>
+  /** Makes the store forget a subscriber, with all that waits for it. One that a node still has is registered again when that node starts. */
+  removeSubscriber(name: string): Promise<boolean>
+  /** Addresses of files that work without an identity for a while. For servers. */
+  readonly signedFiles: SignedFiles
   /** Whether the store answers and the worker finds its work, for health checks. Never rejects; takes at most two seconds. */
   readiness(): Promise<Readiness>
   /** Takes no more work, waits up to `drainMs` for what runs, and records what was started and did not finish. The store stays open. */

@@ -1,25 +1,38 @@
 import { createHash } from 'node:crypto'
+import type { ErrorCode } from '../base/errors/codes.ts'
 import { NotAConversationError } from '../base/errors/flow-errors.ts'
+import { PerdureError } from '../base/errors/perdure-error.ts'
 import { readArgument, readOptions } from '../base/errors/read-options.ts'
 import { AgentMismatchError, BusyError } from '../base/errors/runtime-errors.ts'
-import { ConversationNotFoundError } from '../base/errors/store-errors.ts'
+import { ConversationNotFoundError, InvalidArgumentError, KeyReusedError } from '../base/errors/store-errors.ts'
 import { failpoint } from '../base/failpoint.ts'
 import { uuidV7 } from '../base/uuid-v7.ts'
 import type { Agent } from '../define/agent.ts'
 import { flowOfAgent } from '../define/define-flow.ts'
 import { toJsonSchema } from '../define/schema.ts'
 import type { GrantedLease, LeaseRequest } from '../engine/lease-request.ts'
-import type { Identity } from '../engine/scopes.ts'
-import { type MessageInput, readMessage, type SendOptions, turnOptions, type WhenBusy } from '../engine/turn-options.ts'
+import { type Identity, openerOfTurn } from '../engine/scopes.ts'
+import {
+  type MessageInput,
+  readData,
+  readMessage,
+  type SendOptions,
+  turnOptions,
+  type WhenBusy,
+} from '../engine/turn-options.ts'
 import { encode } from '../log/codec.ts'
 import type { NewEvent, UserMessage } from '../log/events.ts'
-import type { FsmState } from '../log/fsm-state.ts'
-import { type ConversationState, emptyState, openTurn } from '../log/state.ts'
-import { markOwnerChange, placedEvents } from '../store/change.ts'
-import { checkId, checkOneOf } from '../store/checks.ts'
+import { type FsmState, fsmStateWith } from '../log/fsm-state.ts'
+import { type ConversationState, emptyState, openTurn, type TurnState } from '../log/state.ts'
+import { openerOf } from '../snapshot/owner-of.ts'
+import { type Change, markOwnerChange, placedEvents } from '../store/change.ts'
+import { checkId, checkOneOf, isId } from '../store/checks.ts'
+import { logPages } from '../store/log-pages.ts'
 import type { ConversationAttrs } from '../store/records.ts'
-import type { TenantStore } from '../store/store.ts'
+import type { Standing, TenantStore } from '../store/store.ts'
 import { type WorkingSet, withEvents } from '../store/working-sets.ts'
+import { findReplaced, type Replacing, supersededBy } from './replace-turn.ts'
+import type { Restored } from './restore-conversation.ts'
 
 export type Sending = {
   readonly id: string
@@ -32,16 +45,28 @@ export type Sending = {
   readonly known: () => WorkingSet | null
   /** The log as the message left it, where that could be told without reading. */
   readonly onKnown: (workingSet: WorkingSet) => void
-  readonly onTurn: (turnId: string) => void
-  /** Begins an empty log with what a snapshot says. False: there is none. */
-  readonly restore: () => Promise<boolean>
+  /** Begins an empty log with what a snapshot says. */
+  readonly restore: () => Promise<Restored>
   readonly leaseRequest: LeaseRequest
+  /** The trace that the message is recorded with, given that of the caller. */
+  readonly trace: (given: string | undefined) => { readonly traceparent?: string }
+  /** The caller may open a conversation, and was not asked about one that is there: throws `BegunMeanwhile` where there is one. */
+  readonly isNew: boolean
 }
 
-const noSeq = Number.MAX_SAFE_INTEGER
-const optionNames = ['key', 'whenBusy', 'output', 'untilTool', 'maxSteps', 'maxTokens'] as const
+/** A turn is tried again as it was recorded, also on a node without the agent's code. */
+export type Retrying = Omit<Sending, 'agent'> & { readonly agent: Pick<Agent, 'name'> }
 
-type Sent = {
+/** Another caller has opened the conversation since this one was authorized to. */
+export class BegunMeanwhile extends Error {}
+
+const noSeq = Number.MAX_SAFE_INTEGER
+const optionNames = [
+  ...(['key', 'whenBusy', 'output', 'untilTool', 'maxSteps', 'maxTokens', 'data', 'replaces', 'force'] as const),
+  'traceparent' as const,
+]
+
+export type Sent = {
   /** The turn it belongs to. */
   readonly turnId: string
   readonly seq: number
@@ -63,30 +88,38 @@ export async function sendMessage(
   if (key !== undefined) checkId('key', key)
   checkOneOf('whenBusy', whenBusy, ['reject', 'queue', 'interrupt', 'steer'])
   const interrupts = whenBusy === 'interrupt'
+  const replacing = readReplacing(options)
   const { message, files } = readMessage(input)
+  const data = options.data === undefined ? {} : { data: readData(options.data) }
   const content = {
     message,
     options: readArgument('output', () => turnOptions(agent, options)),
     who: identity.who,
+    ...data,
     ...(key === undefined ? {} : { key }),
+    ...sending.trace(options.traceparent),
   }
   const newTurnId = key === undefined ? uuidV7() : turnIdOf(key)
   const request =
     key === undefined
       ? { resendKey: `send/${newTurnId}` }
-      : { key, digest: readArgument('output', () => digestOf(message, options)) }
+      : { key, digest: readArgument('output', () => digestOf(message, { ...options, ...data })) }
   // A file that no message refers to would stay for ever, so files are stored once the message is known to be new.
-  if (files.length > 0 && key !== undefined) {
-    const known = await store.commit(id, { events: [], ...request, expectedSeq: noSeq })
-    if (known.ok) return { seq: known.seq, turnId: await turnAt(store, id, known.seq), interrupts, lease: null }
+  // And a message that was sent before has replaced its turn already.
+  if (key !== undefined && !sending.isNew && (files.length > 0 || replacing)) {
+    const known = await sentBefore(sending, request).catch((error: unknown) => tellTurnOfKey(error, key, sending))
+    if (known) return { ...known, interrupts }
   }
   let areFilesStored = false
   const restore = once(sending.restore)
   for (let attempt = 1; ; attempt++) {
-    const quick = attempt === 1 ? planOnKnown(whenBusy, newTurnId, sending) : null
-    const planned = quick ?? (await plan(options.whenBusy, newTurnId, { ...sending, restore }))
+    const quick = attempt === 1 && !replacing ? planOnKnown(whenBusy, newTurnId, message, sending) : null
+    const planning = { ...sending, restore }
+    const planned = replacing
+      ? await planReplacing(replacing, newTurnId, planning).catch((error) => sentMeanwhile(error, sending, request))
+      : (quick ?? (await plan(options.whenBusy, newTurnId, message, planning)))
+    if ('seq' in planned) return { ...planned, interrupts }
     const { turnId, events, expectedSeq, attrs, known, cached } = planned
-    sending.onTurn(turnId)
     if (!areFilesStored && expectedSeq !== noSeq) {
       await Promise.all(files.map(({ bytes, mediaType }) => store.putBlob(bytes, mediaType)))
       areFilesStored = true
@@ -102,7 +135,10 @@ export async function sendMessage(
       ...(cached ? { fsmState: cached } : {}),
       ...sending.leaseRequest.acquire(),
     })
-    const result = await store.commit(id, change)
+    const committed = store.commit(id, change)
+    const result = await (key === undefined
+      ? committed
+      : committed.catch((error: unknown) => tellTurnOfKey(error, key, sending)))
     // Durable from here: a crash finds the message, and a node that has the agent's code goes on with it.
     failpoint('send.after_commit')
     if (!result.ok) {
@@ -121,6 +157,55 @@ export async function sendMessage(
   }
 }
 
+/** The message that was sent with this key before; null where there is none. */
+export async function sentBefore(
+  { id, store }: Pick<Sending, 'id' | 'store'>,
+  request: Pick<Change, 'key' | 'digest'>,
+): Promise<Omit<Sent, 'interrupts'> | null> {
+  const known = await store.commit(id, { events: [], ...request, expectedSeq: noSeq })
+  return known.ok ? { seq: known.seq, turnId: await turnAt(store, id, known.seq), lease: null } : null
+}
+
+/** A request that was made twice at once: the one that came second is refused for what the first has done, and gets what that one got. */
+export async function sentMeanwhile(
+  error: unknown,
+  sending: Pick<Sending, 'id' | 'store'>,
+  request: Pick<Change, 'key' | 'digest'>,
+): Promise<Omit<Sent, 'interrupts'>> {
+  const isOfFirst = PerdureError.isInstance(error) && ofFirst.includes(error.code)
+  const known = isOfFirst && request.key !== undefined ? await sentBefore(sending, request) : null
+  if (!known) throw error
+  return known
+}
+
+const ofFirst: readonly ErrorCode[] = ['turn_superseded', 'conversation_busy', 'force_needed']
+
+function readReplacing({ replaces, force, whenBusy }: SendOptions): Replacing | null {
+  checkForce(force)
+  if (replaces === undefined) {
+    if (force)
+      throw new InvalidArgumentError('force', "is for a message that 'replaces' a turn; name the turn, or leave it out")
+    return null
+  }
+  checkId('replaces', replaces)
+  if (whenBusy !== undefined && whenBusy !== 'reject') {
+    const problem = `is '${whenBusy}', but a message that replaces a turn needs a conversation at rest; leave it out`
+    throw new InvalidArgumentError('whenBusy', problem)
+  }
+  return { turnId: replaces, force: force ?? false }
+}
+
+export function checkForce(force: boolean | undefined): void {
+  if (force !== undefined && typeof force !== 'boolean')
+    throw new InvalidArgumentError('force', 'must be true or false')
+}
+
+async function planReplacing(replacing: Replacing, turnId: string, sending: Sending): Promise<Plan> {
+  await standingToReplace(sending)
+  const { turn, lastSeq } = await findReplaced(sending, replacing)
+  return { turnId, events: [supersededBy(turn, turnId)], expectedSeq: lastSeq, attrs: null }
+}
+
 type Plan = {
   readonly turnId: string
   readonly events: readonly NewEvent[]
@@ -134,36 +219,35 @@ type Plan = {
 }
 
 /** Most messages go to a conversation that rests as this process left it. Null when the store has to be asked. */
-function planOnKnown(whenBusy: WhenBusy, turnId: string, { agent, known: find }: Sending): Plan | null {
-  const known = find()
+function planOnKnown(
+  whenBusy: WhenBusy,
+  turnId: string,
+  message: UserMessage,
+  { agent, known: find, isNew }: Sending,
+): Plan | null {
+  const known = isNew ? null : find()
   if (known?.agent !== agent.name || known.lastAt === 0 || whenBusy === 'queue' || openTurn(known.state)) return null
-  return { turnId, events: [], attrs: null, ...knownPlan(known) }
+  return { turnId, events: [], attrs: null, ...knownPlan(message, known) }
 }
 
 /** The commit is refused unless the log still ends where `known` does. So once it is made, the log is what is known and what it appended. */
-function knownPlan(known: WorkingSet): Pick<Plan, 'expectedSeq' | 'known' | 'cached'> {
-  const { lastSeq } = known.state
-  const cached: FsmState = { state: 'running', pending: [], lastSeq: lastSeq + 1 }
-  return { expectedSeq: lastSeq, known, cached }
+function knownPlan(message: UserMessage, known: WorkingSet): Pick<Plan, 'expectedSeq' | 'known' | 'cached'> {
+  return { expectedSeq: known.state.lastSeq, known, cached: fsmStateWith(message, known.state) }
 }
 
 async function plan(
   given: WhenBusy | undefined,
   newTurnId: string,
-  { id, agent, identity, store, state, restore }: Sending,
+  message: UserMessage,
+  sending: Sending,
 ): Promise<Plan> {
-  let standing = await store.standing(id)
-  if (!standing?.lastSeq && (await restore())) standing = await store.standing(id)
-  if (standing?.agent && standing.agent !== agent.name) {
-    const isSession = (await store.getConversation(id))?.kind === 'flow'
-    if (isSession) throw new NotAConversationError(id, flowOfAgent(standing.agent))
-    throw new AgentMismatchError(id, standing.agent, agent.name)
-  }
+  const { id, agent, identity, store, state } = sending
+  const standing = await standingOf(sending)
   // A turn that no process works on until a person releases it is not one to wait for: the message queues.
   const whenBusy = given ?? (standing?.isQuarantined ? 'queue' : 'reject')
-  const attrs = standing?.agent ? null : { agent: agent.name }
+  const attrs = await attrsOf(standing, agent.name, identity.who, { id, store })
   const fresh = { turnId: newTurnId, events: [], attrs }
-  if (!standing) return { ...fresh, ...knownPlan(emptyLog()) }
+  if (!standing) return { ...fresh, ...knownPlan(message, emptyLog()) }
   if (whenBusy === 'queue') return { ...fresh, expectedSeq: null }
   if (standing.isIdle) return { ...fresh, expectedSeq: standing.lastSeq }
   const folded = await state()
@@ -171,13 +255,56 @@ async function plan(
   if (!open) return { ...fresh, expectedSeq: folded.lastSeq }
   if (whenBusy === 'reject') return { ...fresh, expectedSeq: noSeq }
   if (whenBusy === 'steer') {
-    // A turn that is being cancelled is not steered: the message queues.
-    return open.cancel
+    // A turn that is being cancelled is not steered, and a turn acts for one person: then the message queues.
+    return open.cancel || (await openerOfOpen(open, store, id)) !== identity.who
       ? { ...fresh, expectedSeq: folded.lastSeq }
       : { ...fresh, turnId: open.turnId, expectedSeq: folded.lastSeq }
   }
   const cancel: NewEvent = { type: 'cancel_requested', content: { turnId: open.turnId, who: identity.who } }
   return { ...fresh, events: open.cancel ? [] : [cancel], expectedSeq: folded.lastSeq }
+}
+
+/** A row that the application made before the first message, or that an earlier version wrote, has no owner yet. */
+async function attrsOf(
+  standing: Standing | null,
+  agent: string,
+  who: string,
+  { id, store }: Pick<Sending, 'id' | 'store'>,
+): Promise<ConversationAttrs | null> {
+  if (!standing) return { agent }
+  const opener = standing.owner === null ? ((standing.lastSeq > 0 ? await openerOf(store, id) : null) ?? who) : null
+  // A user id may be one that no row can have. Then the conversation stays without an owner, whoever sends.
+  const owner = isId(opener) ? opener : null
+  if (standing.agent) return owner === null ? null : { owner }
+  return { agent, ...(owner === null ? {} : { owner }) }
+}
+
+/** Who opened the turn. Of a large turn, the state may have only the last part. */
+async function openerOfOpen(open: TurnState, store: TenantStore, id: string): Promise<string> {
+  if (!open.leftOut) return openerOfTurn(open)
+  const [event] = await store.streamEvents(id, { after: open.firstSeq - 1, before: open.firstSeq + 1 })
+  return event?.type === 'user_msg' ? event.content.who : openerOfTurn(open)
+}
+
+/** What a message is planned on, with what a snapshot says where the log is empty. Throws where the conversation is not the agent's. */
+async function standingOf({ id, agent, store, restore, isNew }: Retrying): Promise<Standing | null> {
+  let standing = await store.standing(id)
+  if (isNew && standing) throw new BegunMeanwhile()
+  if (!standing?.lastSeq) {
+    const restored = await restore()
+    if (isNew && restored === 'begun_elsewhere') throw new BegunMeanwhile()
+    if (restored !== 'nothing') standing = await store.standing(id)
+  }
+  if (!standing?.agent || standing.agent === agent.name) return standing
+  const isSession = (await store.getConversation(id))?.kind === 'flow'
+  if (isSession) throw new NotAConversationError(id, flowOfAgent(standing.agent))
+  throw new AgentMismatchError(id, standing.agent, agent.name)
+}
+
+/** Where nothing is, there is no turn to replace: the log that is read next may be one that another caller has begun since. */
+export async function standingToReplace(sending: Retrying): Promise<void> {
+  const standing = await standingOf(sending)
+  if (sending.isNew && !standing) throw new ConversationNotFoundError(sending.id)
 }
 
 function emptyLog(): WorkingSet {
@@ -188,6 +315,20 @@ function emptyLog(): WorkingSet {
 async function refuseWhenBusy({ id, state }: Sending): Promise<void> {
   const open = openTurn(await state())
   if (open) throw new BusyError(id, open.turnId)
+}
+
+/** A key that was used for another message says which turn that one made, or steered. Read from the log, because the turn may have been replaced since. */
+export async function tellTurnOfKey(
+  error: unknown,
+  key: string,
+  { id, store }: Pick<Sending, 'id' | 'store'>,
+): Promise<never> {
+  if (!(error instanceof KeyReusedError)) throw error
+  for await (const { events } of logPages(store, id)) {
+    const said = [...events].findLast((event) => event.type === 'user_msg' && event.content.key === key)
+    if (said?.type === 'user_msg') throw new KeyReusedError(id, key, said.content.turnId)
+  }
+  throw error
 }
 
 async function turnAt(store: TenantStore, id: string, seq: number): Promise<string> {
@@ -202,8 +343,9 @@ export function turnIdOf(key: string): string {
 }
 
 /** A digest of what the caller asked for. What the agent adds may change with a deploy between two tries. */
-function digestOf(message: UserMessage, { output, untilTool, maxSteps, maxTokens }: SendOptions): string {
-  const asked = { output: output && toJsonSchema(output), untilTool, maxSteps, maxTokens }
+function digestOf(message: UserMessage, options: SendOptions): string {
+  const { output, untilTool, maxSteps, maxTokens, data, replaces } = options
+  const asked = { output: output && toJsonSchema(output), untilTool, maxSteps, maxTokens, data, replaces }
   return createHash('sha256').update(encode(message)).update(JSON.stringify(asked)).digest('hex')
 }
 

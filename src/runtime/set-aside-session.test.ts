@@ -26,15 +26,17 @@ test('a session that a store fails for is set aside, and lists say so until the 
     .flow(flow, 's1')
     .start(null, { signal: giveUp.signal })
     .catch(() => {})
-  await vi.waitFor(async () => expect((await store.getConversation('s1'))?.lastSeq).toBe(1))
+  await vi.waitFor(async () => expect((await store.getConversation('s1'))?.lastSeq).toBe(1), { timeout: 20_000 })
   giveUp.abort()
   await started
   isBroken = true
   const runtime = createRuntime({ agents: [], flows, store, logger: silentLogger, pollMs: 20 })
   const listed = async () => (await runtime.conversations())[0]
-  await vi.waitFor(async () => expect(await listed()).toMatchObject({ id: 's1', problem: { code: 'store_failed' } }))
+  await vi.waitFor(async () => expect(await listed()).toMatchObject({ id: 's1', problem: { code: 'store_failed' } }), {
+    timeout: 20_000,
+  })
   isBroken = false
-  await vi.waitFor(async () => expect(await listed()).toMatchObject({ id: 's1', status: 'ended' }), { timeout: 20_000 })
+  await vi.waitFor(async () => expect(await listed()).toMatchObject({ id: 's1', status: 'done' }), { timeout: 20_000 })
   expect(await listed()).not.toHaveProperty('problem')
   await runtime.close()
   await api.close()

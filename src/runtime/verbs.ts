@@ -1,32 +1,70 @@
-import { InvalidAnswerError } from '../base/errors/definition-errors.ts'
 import { readOptions } from '../base/errors/read-options.ts'
 import type { Agent } from '../define/agent.ts'
 import { type Flow, sessionAgent } from '../define/define-flow.ts'
-import type { Scope } from '../define/scope.ts'
+import { isSystemScope, type Scope } from '../define/scope.ts'
 import { flowNamed } from '../engine/flow/flow-registry.ts'
-import { type IdentityOptions, identify } from '../engine/scopes.ts'
+import { type Identity, type IdentityOptions, identify } from '../engine/scopes.ts'
 import { seqOfFlowCall } from '../log/flow-questions.ts'
-import { type ConversationState, findCall } from '../log/state.ts'
 import { checkId } from '../store/checks.ts'
-import type { CallKind } from '../store/records.ts'
-import { type Answered, type AnswerOptions, childOfCall, type ReadCallRef, readCallRef } from './answer-call.ts'
-import type { Conversation } from './conversation.ts'
+import type { ConversationRecord } from '../store/records.ts'
+import { callInLog, readCallRef, roundOf } from './answer-call.ts'
+import { askedCall } from './authorize/asked-call.ts'
+import { authorizedVerbs } from './authorize/authorized-verbs.ts'
+import { Gate } from './authorize/gate.ts'
 import { conversationHandle } from './conversation-handle.ts'
 import { answerQuestion, flowSession } from './flow-session.ts'
+import type { Permit } from './permit.ts'
 import { inspect } from './read/inspect.ts'
-import { inbox, listedConversation, listedSession, readSessionFilter } from './read/lists.ts'
+import { inbox, listedConversation, listedSession, readListFilter, readSessionFilter } from './read/lists.ts'
+import { tenantChanges } from './read/tenant-changes.ts'
+import { totalsOf } from './read/totals.ts'
+import { resolveAny } from './resolve-call.ts'
 import type { Verbs } from './runtime.ts'
 import type { RuntimeContext } from './runtime-context.ts'
 
-/** The verbs of a runtime, for the identity that the scope names. */
+/** The verbs of a runtime, for the identity that the scope names. `authorize` is asked before each, except for the system. */
 export function verbs<Agents extends readonly Agent[]>(
   runtime: RuntimeContext,
   options: IdentityOptions,
   scope: Scope,
 ): Verbs<Agents> {
-  const { node, worker } = runtime
   // Only when a verb is called: a runtime whose scopes name the tenant can be created without one.
   const identity = () => identify(scope, options)
+  const { authorization, node } = runtime
+  if (!authorization || isSystemScope(scope)) return verbsOf<Agents>(runtime, identity)
+  const { authorize, emptyTenant, cursors } = authorization
+  const nowhere = withoutSnapshots(runtime)
+  const elsewhere = () => ({ ...identity(), tenant: emptyTenant })
+  const { clock, logger } = node
+  const storeOf = () => node.store.forTenant(identity().tenant)
+  const gate = new Gate({
+    ...{ authorize, identity, store: storeOf, clock, logger },
+    callOf: (id, about) => askedCall({ ...node, id, tenant: identity().tenant, store: storeOf() }, about),
+  })
+  const permit: Permit = {
+    mayRestore: (action, record) => gate.judgeRecord(action, record),
+    mayApprove: (id, call) => gate.allowsEdited(id, call),
+  }
+  return authorizedVerbs({
+    open: verbsOf(runtime, identity),
+    absent: verbsOf(nowhere, elsewhere),
+    conversationOf: (id, agent, isNew) => ({
+      open: conversationHandle(runtime, identity(), id, agent, { ...permit, isNew }),
+      absent: conversationHandle(nowhere, elsewhere(), id, agent),
+    }),
+    gate,
+    cursors,
+  }) as unknown as Verbs<Agents>
+}
+
+/** Where nothing is, nothing may be restored either. */
+function withoutSnapshots(runtime: RuntimeContext): RuntimeContext {
+  const { node } = runtime
+  return node.snapshots ? { ...runtime, node: { ...node, snapshots: node.snapshots.empty } } : runtime
+}
+
+function verbsOf<Agents extends readonly Agent[]>(runtime: RuntimeContext, identity: () => Identity): Verbs<Agents> {
+  const { node, worker } = runtime
   const storeOf = () => node.store.forTenant(identity().tenant)
   const conversation = (id: string, given?: { readonly agent?: string }) => {
     checkId('conversation id', id)
@@ -46,17 +84,16 @@ export function verbs<Agents extends readonly Agent[]>(
     async resolve(conversationId, call, value, given) {
       checkId('conversation id', conversationId)
       const ref = readCallRef(call)
-      const answering = readOptions('options', given, ['key'])
+      const answering = readOptions('options', given, ['key', 'digest'])
       const { tenant } = identity()
       const store = node.store.forTenant(tenant)
       const seq = seqOfFlowCall(conversationId, ref.callId)
       if (seq !== null)
         return answerQuestion(runtime, identity(), { id: conversationId, callId: ref.callId, seq }, value, answering)
-      const id = (await childOfCall(store, conversationId, ref)) ?? conversationId
-      const { state } = await node.workingSets.load(store, tenant, id)
+      const found = await callInLog({ ...node, id: conversationId, tenant, store }, ref)
       // A turn that was summarised away is no longer in the state; the row still tells what its call waited for.
-      const kind = kindOf(state, ref) ?? (await store.getToolCall(ref.callId))?.kind
-      return resolveAny(conversation(id), kind, ref, value, answering)
+      const kind = (found && roundOf(found, ref)?.kind) ?? (await store.getToolCall(ref.callId))?.kind ?? null
+      return resolveAny(conversation(conversationId), kind, ref, value, answering)
     },
     inspect(id) {
       checkId('conversation id', id)
@@ -64,7 +101,7 @@ export function verbs<Agents extends readonly Agent[]>(
     },
     async conversations(filter) {
       const { tenant } = identity()
-      const records = await node.store.forTenant(tenant).listConversations(filter)
+      const records = await node.store.forTenant(tenant).listConversations(readListFilter(filter))
       return records.map((record) =>
         listedConversation(record, worker?.problemOf({ tenant, id: record.id }, record.lastSeq) ?? null),
       )
@@ -73,8 +110,15 @@ export function verbs<Agents extends readonly Agent[]>(
       const { tenant } = identity()
       const records = await node.store.forTenant(tenant).listConversations(readSessionFilter(filter))
       return records.map((record) =>
-        listedSession(listedConversation(record, worker?.problemOf({ tenant, id: record.id }, record.lastSeq) ?? null)),
+        listedSession(record, worker?.problemOf({ tenant, id: record.id }, record.lastSeq) ?? null),
       )
+    },
+    totals: async (filter) => totalsOf(storeOf(), filter),
+    changes: () => {
+      const { tenant } = identity()
+      const problemOf = ({ id, lastSeq }: ConversationRecord) => worker?.problemOf({ tenant, id }, lastSeq) ?? null
+      const changes = tenantChanges(node, tenant, problemOf)
+      return { changes, seesAll: async () => true, allows: async () => true, reads: async () => true }
     },
     flows: async () => node.flows.list(),
     unquarantine: async (id) => {
@@ -83,35 +127,4 @@ export function verbs<Agents extends readonly Agent[]>(
     },
     inbox: async (page) => inbox(storeOf(), node, page),
   }
-}
-
-/** True and false answer an approval; for everything else the value is the answer. */
-async function resolveAny(
-  handle: Conversation,
-  kind: CallKind | undefined,
-  { callId, round }: ReadCallRef,
-  value: unknown,
-  answering: AnswerOptions,
-): Promise<Answered> {
-  const ref = { callId, round }
-  if (kind !== 'approval') return handle.answer(ref, value, answering)
-  const { approved, args, reason } = readDecision(value)
-  if (approved) return handle.approve(ref, { ...answering, ...(args === undefined ? {} : { args }) })
-  return handle.deny(ref, { ...answering, ...(reason === undefined ? {} : { reason }) })
-}
-
-/** What a round of a call waits for, as far as the state goes. */
-function kindOf(state: ConversationState, { callId, round }: ReadCallRef): CallKind | undefined {
-  return findCall(state, callId)?.call.rounds.find((candidate) => candidate.round === round)?.kind
-}
-
-type Decision = { readonly approved: boolean; readonly args?: unknown; readonly reason?: string }
-
-function readDecision(value: unknown): Decision {
-  const given = typeof value === 'object' && value !== null ? value : { approved: value }
-  const { approved, args, reason } = readOptions('decision', given as Decision, ['approved', 'args', 'reason'])
-  // What is neither yes nor no decides nothing: a decision cannot be taken back.
-  if (typeof approved !== 'boolean')
-    throw new InvalidAnswerError('decision', 'it must be true, false or { approved, args?, reason? }')
-  return { approved, ...(args === undefined ? {} : { args }), ...(typeof reason === 'string' ? { reason } : {}) }
 }

@@ -1,7 +1,11 @@
 import { NotAConversationError } from '../base/errors/flow-errors.ts'
 import { ConversationNotFoundError } from '../base/errors/store-errors.ts'
+import { isTraceparent } from '../base/traceparent.ts'
 import { flowOfAgent } from '../define/define-flow.ts'
 import { encode } from '../log/codec.ts'
+import type { AboutCall } from '../runtime/authorize/asked-call.ts'
+import type { AuthorizeAction } from '../runtime/authorize/authorize.ts'
+import { type JudgedPage, type ListItem, placeOf } from '../runtime/authorize/judged-page.ts'
 import type { Conversation } from '../runtime/conversation.ts'
 import { yieldToEventLoop } from '../store/log-pages.ts'
 import type { ConversationRecord } from '../store/records.ts'
@@ -51,6 +55,12 @@ export function jsonText(value: unknown): string {
   return encode(withoutUndefined(value))
 }
 
+/** The trace that a request belongs to. What is not a `traceparent` counts as absent. */
+export function traceOfRequest({ headers }: Request): { readonly traceparent?: string } {
+  const traceparent = headers.get('traceparent')
+  return isTraceparent(traceparent) ? { traceparent } : {}
+}
+
 export function empty(): Response {
   return new Response(null, { status: 204 })
 }
@@ -83,35 +93,49 @@ export async function truncateToLimit(
   }
 }
 
-/** The conversation named in the path. Throws when the caller's tenant has no conversation with this id. */
-export async function requireConversation({
-  verbs,
-  params,
-}: Pick<RouteCall, 'verbs' | 'params'>): Promise<{ conversation: Conversation; record: ConversationRecord }> {
+/**
+ * The conversation named in the path. Throws when the caller's tenant has no conversation with this id, or the caller may not do this with it: `action` is that of
+ * the verb that the route calls.
+ */
+export async function requireConversation(
+  { verbs, params }: Pick<RouteCall, 'verbs' | 'params'>,
+  action: AuthorizeAction,
+  about?: AboutCall,
+): Promise<{ conversation: Conversation; record: ConversationRecord }> {
   const id = params['id'] ?? ''
-  const record = await verbs.inspect(id).record()
+  const record = await verbs.inspect(id).record(action, about)
   if (!record) throw new ConversationNotFoundError(id)
   if (record.kind === 'flow') throw new NotAConversationError(id, flowOfAgent(record.agent))
   return { conversation: verbs.conversation(id), record }
 }
 
+/** `total`: how many there are in all, where more follow and the store has counted them anyway. */
+type ListPage<Item> = { readonly items: readonly Item[]; readonly before: string | null; readonly total?: number }
+
 /**
- * One page of a list, cut to fit the response, and the id to pass as `before` for the next page. Null: no more pages.
+ * One page of a list, cut to fit the response, and the id to pass as `before` for the next page. Null: no more pages. `count` is asked with a first page that is not
+ * the last, unless `authorize` judges each item: then only judging all would count them.
  */
-export async function pageOf<Item extends { readonly id: string }>(
+export async function pageOf<Item extends ListItem>(
   { query, server }: Pick<RouteCall, 'query' | 'server'>,
   defaultLimit: number,
-  read: (page: Page) => Promise<readonly Item[]>,
-): Promise<{ readonly items: readonly Item[]; readonly before: string | null }> {
+  read: (page: Page) => Promise<JudgedPage<Item>>,
+  count?: () => Promise<number | null>,
+): Promise<ListPage<Item>> {
   const { limit = defaultLimit, before } = query as { limit?: number; before?: string }
   const items = await read({
     limit,
     maxBytes: server.settings.limits.answerBytes,
     ...(before === undefined ? {} : { before }),
   })
+  // Judged one by one: the page says itself where the next one begins.
+  if (items.before !== undefined) return { items, before: items.before }
   const last = items.at(-1)
   if (!last) return { items, before: null }
   // A page with fewer items than `limit` may have been cut to fit the byte limit.
-  const hasMore = items.length === limit || (await read({ before: last.id, limit: 1, maxBytes: 1 })).length > 0
-  return { items, before: hasMore ? last.id : null }
+  const place = placeOf(last)
+  const hasMore = items.length === limit || (await read({ before: place, limit: 1, maxBytes: 1 })).length > 0
+  if (!hasMore) return { items, before: null }
+  const total = before === undefined && count ? await count() : null
+  return { items, before: place, ...(total !== null && { total }) }
 }

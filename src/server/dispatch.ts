@@ -11,6 +11,7 @@ import type { Logger } from '../base/logger.ts'
 import type { Scope } from '../define/scope.ts'
 import type { LogEvent } from '../log/events.ts'
 import type { Answered, CallRef } from '../runtime/answer-call.ts'
+import { passPermission } from '../runtime/authorize/authorized-handles.ts'
 import type { Conversation, TurnHandle } from '../runtime/conversation.ts'
 import type { Extended } from '../runtime/extend-deadline.ts'
 import type { FlowSession } from '../runtime/flow-session.ts'
@@ -114,6 +115,9 @@ function disclosedVerbs(verbs: Verbs, disclosure: Disclosure): Verbs {
     conversations: (filter) => verbs.conversations(filter),
     sessions: (filter) => verbs.sessions(filter),
     flows: () => verbs.flows(),
+    totals: (filter) => verbs.totals(filter),
+    // Rows, as in lists.
+    changes: () => verbs.changes(),
     inbox: (page) => verbs.inbox(page),
     unquarantine: (id) => verbs.unquarantine(id),
     inspect: (id) => inspectionOf(verbs.inspect(id), disclosure),
@@ -128,9 +132,10 @@ function conversationOf(handle: Conversation, disclosure: Disclosure): Conversat
       return turn.textStream
     },
   })
-  return {
+  const disclosed: Conversation = {
     id: handle.id,
     send: (async (message, options) => turnOf(await handle.send(message, options))) as Conversation['send'],
+    retry: async (turnId, options) => turnOf(await handle.retry(turnId, options)),
     outcome: async () => discloseOutcome(await handle.outcome(), disclosure),
     turn: (turnId) => turnOf(handle.turn(turnId)),
     async cancel(options) {
@@ -168,9 +173,10 @@ function conversationOf(handle: Conversation, disclosure: Disclosure): Conversat
     lineage: (options) => handle.lineage(options),
     rename: (title) => handle.rename(title),
     continue: () => handle.continue(),
-    stop: () => handle.stop(),
+    detach: () => handle.detach(),
     delete: () => handle.delete(),
   }
+  return passPermission(handle, disclosed, (open) => conversationOf(open, disclosure))
 }
 
 function sessionOf(session: FlowSession<unknown>, disclosure: Disclosure): FlowSession<unknown> {
@@ -203,17 +209,17 @@ function sessionOf(session: FlowSession<unknown>, disclosure: Disclosure): FlowS
 function inspectionOf(inspection: Inspection, disclosure: Disclosure): Inspection {
   return {
     ref: inspection.ref,
-    record: () => inspection.record(),
+    record: (action, about) => inspection.record(action, about),
     // Model calls need no filter: `readsPrompts` routes refuse callers who may not read prompts.
     modelCalls: (range) => inspection.modelCalls(range),
     explain: (turnRef, range) => inspection.explain(turnRef, range),
     snapshot: async () => discloseSnapshot(await inspection.snapshot(), disclosure),
     async turns(page) {
       const { turns, ...rest } = await inspection.turns(page)
-      const disclosed = turns.map(({ turn, said, cutAt }) => ({
-        turn: discloseTurn(turn, disclosure),
-        said: said.map(discloseSaid),
-        cutAt,
+      const disclosed = turns.map((record) => ({
+        ...record,
+        turn: discloseTurn(record.turn, disclosure),
+        said: record.said.map(discloseSaid),
       }))
       return { ...rest, turns: disclosed }
     },
@@ -265,7 +271,7 @@ export async function identifyCaller(request: Request, route: Route, settings: S
 }
 
 /** Anything but an object is refused. */
-async function scopeOf(request: Request, { authenticate, upkeep }: ServerSettings): Promise<Scope | null> {
+export async function scopeOf(request: Request, { authenticate, upkeep }: ServerSettings): Promise<Scope | null> {
   // The operator token never acts as a user, even if `authenticate` would accept it.
   if (isSameSecret(bearerToken(request) ?? '', upkeep?.operatorToken ?? '')) return null
   const given: unknown = await authenticate(request)
@@ -273,7 +279,11 @@ async function scopeOf(request: Request, { authenticate, upkeep }: ServerSetting
 }
 
 /** Does not ask `authenticate`: a user of one tenant must not reach the others. */
-async function isFromOperator(request: Request, route: string, { upkeep, logger }: ServerSettings): Promise<boolean> {
+export async function isFromOperator(
+  request: Request,
+  route: string,
+  { upkeep, logger }: ServerSettings,
+): Promise<boolean> {
   return returnsTrue('isOperator', route, logger, () => upkeep?.isOperator(request))
 }
 

@@ -1,6 +1,7 @@
-export { createHandler, type Handler } from './create-handler.ts'
+export { createHandler, type Handler, type ServedRuntime } from './create-handler.ts'
 export { bearerToken, isSameSecret, operatorToken, requireSecret } from './guard/secret.ts'
 export { type LocalAccess, readLocalAccess } from './node/local-token.ts'
+export { type ListenerOptions, type NodeListener, toNodeListener } from './node/to-node-listener.ts'
 export { type ServeOptions, type Server, serve } from './serve.ts'
 export type {
   Authenticate,

@@ -1,7 +1,7 @@
 import { errorCodes } from '../base/errors/codes.ts'
 import { PerdureError } from '../base/errors/perdure-error.ts'
 import { MethodNotAllowedError, RateLimitedError, ServerFailedError } from '../base/errors/server-errors.ts'
-import { UpkeepUnsupportedError } from '../base/errors/store-errors.ts'
+import { OutboxUnsupportedError, UpkeepUnsupportedError } from '../base/errors/store-errors.ts'
 import type { ServerSettings } from './server-options.ts'
 
 /** The response for an error: its code and advice, or only that the server failed. */
@@ -26,7 +26,7 @@ export type Problem = {
 export function problemIn(error: unknown): Problem {
   const known = PerdureError.isInstance(error) && error.code in errorCodes ? error : new ServerFailedError()
   const { status } = errorCodes[known.code]
-  const isTold = status < 500 || known.code === 'not_ready'
+  const isTold = status < 500 || known.code === 'not_ready' || known.code === 'studio_not_built'
   return {
     type: `urn:perdure:error:${known.code}`,
     title: known.code.replaceAll('_', ' '),
@@ -40,6 +40,7 @@ export function problemIn(error: unknown): Problem {
 
 /** The original messages may name files, hosts or SQL. Clients get these texts instead. */
 const hidden: Partial<Record<string, string>> = {
+  authorize_failed: 'Whether this is allowed could not be found out. Nothing was done. Try again.',
   conversation_unreadable:
     'The conversation is damaged in the store. Ask the operator of the server to run perdure doctor.',
   snapshot_delete_failed: 'The snapshot of the conversation could not be deleted. Nothing was deleted. Try again.',
@@ -49,6 +50,7 @@ const hidden: Partial<Record<string, string>> = {
   store_closed: 'The server is shutting down. Try again.',
   runtime_closed: 'The server is shutting down. Try again.',
   upkeep_unsupported: new UpkeepUnsupportedError().message,
+  outbox_unsupported: new OutboxUnsupportedError().message,
 }
 
 function headersOf(error: unknown): Record<string, string> {

@@ -65,6 +65,10 @@ export function object(properties: JsonObject, required: readonly string[] = [])
 }
 
 export const text = { type: 'string', minLength: 1 }
+export const searched = {
+  ...{ ...text, maxLength: 200 },
+  description: 'Only those with this text in their title or id; ASCII letters match in either case.',
+}
 export const anything: JsonObject = { description: 'Any JSON value.' }
 export const seq = { type: 'integer', minimum: 0, maximum: Number.MAX_SAFE_INTEGER }
 export const round = { type: 'integer', minimum: 1, maximum: Number.MAX_SAFE_INTEGER, description: 'Default: 1.' }

@@ -42,6 +42,11 @@ export type ServerOptions = {
    * returns `true`. A throw refuses the request and is logged. Operators always may. Default: false.
    */
   readonly showPrompts?: boolean | ((scope: Scope, request: Request) => boolean | Promise<boolean>)
+  /**
+   * Serves the studio at `/studio` below `basePath`: a page to read and steer agents, for the callers that `authenticate`
+   * accepts. Throws `StudioNotBuiltError` where its files are missing. Default: false.
+   */
+  readonly studio?: boolean
   readonly logger?: Logger
 }
 
@@ -51,7 +56,7 @@ export type ServerOptions = {
  */
 export type UpkeepOptions = {
   /** The store of the runtime. */
-  readonly store: Pick<Store, 'upkeep' | 'forTenant'>
+  readonly store: Pick<Store, 'upkeep' | 'outbox' | 'forTenant'>
   /**
    * Whether an operator sent the request. Anything but `true` refuses it; so does a throw, which is logged. Called on
    * operator routes, and on other routes when the request has the header `perdure-operator`: see `operatorToken`. With
@@ -68,6 +73,11 @@ export type UpkeepOptions = {
    * none.
    */
   readonly agents?: readonly string[]
+  /**
+   * Adds counts of this process to `/metrics`, which has figures of the store without it: `prometheus()` of
+   * `perdure/telemetry`. Default: none.
+   */
+  readonly metrics?: { text(): string }
 }
 
 /** Tells whether an operator sent a request. */
@@ -163,6 +173,7 @@ export function settingsOf(options: ServerOptions, authenticate: Authenticate): 
     logger: safeLogger(options.logger),
     showErrors: options.showErrors ?? false,
     showPrompts: options.showPrompts ?? false,
+    studio: options.studio ?? false,
     upkeep: options.upkeep ? { ...options.upkeep, isOperator: isOperatorOf(options.upkeep) } : null,
   }
 }

@@ -16,6 +16,7 @@ export function serverProblems(options: unknown): string[] {
     upkeep,
     showErrors,
     showPrompts,
+    studio,
   } = Object(options) as Partial<ServeOptions>
   const problems = unknownKeys(options, Object.keys(known))
   for (const problem of unknownKeys(limits, Object.keys(defaultLimits))) problems.push(`in 'limits', ${problem}`)
@@ -42,6 +43,7 @@ export function serverProblems(options: unknown): string[] {
   if (showErrors !== undefined && typeof showErrors !== 'boolean') problems.push("'showErrors' must be true or false")
   if (showPrompts !== undefined && typeof showPrompts !== 'boolean' && typeof showPrompts !== 'function')
     problems.push("'showPrompts' must be true, false or a function")
+  if (studio !== undefined && typeof studio !== 'boolean') problems.push("'studio' must be true or false")
   return problems
 }
 
@@ -66,6 +68,7 @@ const known: Readonly<Record<keyof ServeOptions, true>> = {
   logger: true,
   showErrors: true,
   showPrompts: true,
+  studio: true,
   port: true,
   host: true,
   localScope: true,
@@ -78,4 +81,5 @@ const knownOfUpkeep: Readonly<Record<keyof UpkeepOptions, true>> = {
   isOperator: true,
   operatorToken: true,
   agents: true,
+  metrics: true,
 }

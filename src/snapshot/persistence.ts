@@ -21,7 +21,10 @@ export type LoadContext = {
   /** The name of the agent. */
   readonly agentId: string
   readonly conversationId: string | null
-  /** The recorded id of the person who opened the conversation, also after a restart; null when there is none. */
+  /**
+   * In `persistState` and `deleteState` the owner of the conversation, also after a restart; null when there is none. In `loadState` the id of the caller: there is no
+   * log yet that says who opened the conversation. It proves nothing about the snapshot, whose own `owner` does.
+   */
   readonly owner: string | null
 }
 
@@ -37,7 +40,8 @@ export type Persistence = {
   persistState(scope: Scope | null, state: Snapshot, context: PersistContext): unknown
   /**
    * Called by `send` and `continue` for a conversation whose log is empty. Returns what `persistState` saved, in this version or an older one; null when there
-   * is none, or none for this scope. A throw, an error or `{ ok: false, error }` fails the call with `snapshot_load_failed`.
+   * is none, or none for this scope. The conversation belongs to the `owner` of what is returned, and `authorize` is asked about that owner first; without that
+   * member it belongs to the caller. A throw, an error or `{ ok: false, error }` fails the call with `snapshot_load_failed`.
    */
   loadState(scope: Scope | null, context: LoadContext): Json | undefined | Promise<Json | undefined>
   /**
@@ -53,7 +57,7 @@ export type StoreSnapshotsOptions = {
   readonly tenant?: (scope: Scope) => string
 }
 
-/** Keeps the newest snapshot of each conversation in a store. The tenant is part of the key, so other tenants' snapshots are not found. */
+/** Keeps the newest snapshot of each conversation in a store. The tenant is part of the key, so other tenants' snapshots are not found. The owner is part of the snapshot. */
 export function storeSnapshots(store: Store, { tenant = ownTenant }: StoreSnapshotsOptions = {}): Persistence {
   const storeOf = (scope: Scope | null) => store.forTenant(scope === null ? 'default' : tenant(scope))
   return {
@@ -67,7 +71,9 @@ export function storeSnapshots(store: Store, { tenant = ownTenant }: StoreSnapsh
     async loadState(scope, context) {
       const saved = (await storeOf(scope).getSnapshot(keyOf(context))) as Partial<SavedSnapshot> | null
       if (saved?.agentId !== context.agentId || saved.conversationId !== context.conversationId) return null
-      return saved.state ?? null
+      const { state } = saved
+      // Of a snapshot of an earlier version no owner is known, and the caller must not be taken for it.
+      return typeof state === 'object' && state !== null ? { owner: null, ...state } : null
     },
     async deleteState(scope, context) {
       const key = keyOf(context)

@@ -9,12 +9,12 @@ import { Snapshots } from './snapshots.ts'
 
 const context = { agentId: 'support', conversationId: 'chat' }
 const none = async () => null as never
-const scopes: ScopeSource = { ofTurn: none, ofStep: none, ofCall: none, ofSystem: none }
+const scopes: ScopeSource = { canFail: false, ofTurn: none, ofStep: none, ofCall: none, ofSystem: none }
 const subject = {
   ...context,
   scopes,
   workingSet: { state: stateOf([said('t1')]), origin: { summary: null } },
-  store: {} as never,
+  store: { standing: async () => null } as never,
 }
 
 /** Snapshots of an application whose two functions return this. */

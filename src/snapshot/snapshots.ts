@@ -7,7 +7,7 @@ import type { Snapshot } from '../log/snapshot.ts'
 import { type ConversationState, findTurn, openTurn, type TurnState } from '../log/state.ts'
 import type { TenantStore } from '../store/store.ts'
 import type { WorkingSet } from '../store/working-sets.ts'
-import { openerOf } from './opener-of.ts'
+import { ownerOf } from './owner-of.ts'
 import type { Lifecycle, LoadContext, Persistence } from './persistence.ts'
 import { withFileBytes } from './snapshot-files.ts'
 import { takeSnapshot } from './take-snapshot.ts'
@@ -20,7 +20,7 @@ export type Subject = {
   readonly conversationId: string
   readonly workingSet: Pick<WorkingSet, 'state' | 'origin'>
   readonly scopes: ScopeSource
-  readonly store: Pick<TenantStore, 'getBlob' | 'streamEvents'>
+  readonly store: Pick<TenantStore, 'getBlob' | 'standing' | 'streamEvents'>
   /** The turn it is about. Default: the open turn, else the last one. */
   readonly turnId?: string
 }
@@ -33,6 +33,11 @@ export class Snapshots {
   constructor(persistence: Persistence, parts: Parts) {
     this.#persistence = persistence
     this.#parts = parts
+  }
+
+  /** The same where the application has no snapshot of anything. */
+  get empty(): Snapshots {
+    return new Snapshots({ persistState: async () => null, loadState: async () => null }, this.#parts)
   }
 
   /** Never rejects, and never takes longer than its timeout. */
@@ -74,8 +79,8 @@ export class Snapshots {
     const { agentId, conversationId, workingSet, scopes, store, turnId } = subject
     const turn = actingTurn(workingSet.state, turnId)
     const scope = turn ? await scopes.ofTurn(turn) : await scopes.ofSystem()
-    const snapshot = await withFileBytes(takeSnapshot(workingSet), store)
-    const owner = await openerOf(store, conversationId, workingSet.state)
+    const owner = await ownerOf(store, conversationId)
+    const snapshot = { ...(await withFileBytes(takeSnapshot(workingSet), store)), owner }
     const context = { agentId, conversationId, owner, lifecycle }
     return failureIn(await this.#persistence.persistState(scope, snapshot, context), 'persistState')
   }

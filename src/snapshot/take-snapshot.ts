@@ -14,7 +14,8 @@ import {
   type SnapshotTurn,
   snapshotVersion,
 } from '../log/snapshot.ts'
-import type { CallState, ConversationState, TurnState } from '../log/state.ts'
+import { type CallState, type ConversationState, earlyFinish, type TurnState } from '../log/state.ts'
+import { hasActed } from '../log/superseded.ts'
 import { summaryText } from '../prompt/assemble-prompt.ts'
 import { orderedItems } from '../prompt/render/render-turn.ts'
 import type { WorkingSet } from '../store/working-sets.ts'
@@ -87,18 +88,25 @@ function tell(turn: TurnState): Told {
   const messages = orderedItems(turn).flatMap((item): SnapshotMessage[] => {
     if (item.type === 'injection' || (item.type === 'assistant' && item.regeneration)) return []
     const { at } = item
-    if (item.type === 'user') return [{ role: 'user', turnId, at, parts: item.message.parts.map(ofUser) }]
+    if (item.type === 'user') {
+      const { message, data } = item
+      return [{ role: 'user', turnId, at, parts: message.parts.map(ofUser), ...(data === undefined ? {} : { data }) }]
+    }
     const { parts, status: how, object, withheld } = item
+    const early = how === 'complete' ? earlyFinish(item.finishReason) : null
     return [
       {
         ...{ role: 'assistant', turnId, at, parts: parts.flatMap((part) => ofAssistant(part, turn)) },
         ...(how === 'complete' ? {} : { cutOff: how }),
+        ...(early === null ? {} : { finishReason: early }),
         ...(object === undefined ? {} : { object }),
         ...(withheld ? { withheld: withheld.hook } : {}),
       },
     ]
   })
-  return { turn: { turnId, status, reason: end?.reason ?? null, ...unended }, messages }
+  const calls = (turn.replaced?.calls ?? []).filter(({ executor }) => executor !== 'provider')
+  const replaced = calls.length > 0 ? { replaced: calls.map((call) => ofCall(call, turn)) } : {}
+  return { turn: { turnId, status, reason: end?.reason ?? null, ...unended, ...replaced }, messages }
 }
 
 /** Leaves out reasoning, sources and calls that the provider ran. */
@@ -119,8 +127,11 @@ function ofFile({ mediaType, filename, data }: FilePart): SnapshotFile {
 
 function ofCall(call: CallState, turn: TurnState): SnapshotCall {
   const { callId, name, executor } = call
-  const told = { type: 'call' as const, callId, name, args: effectiveArgs(call), executor }
   const phase = callPhase(call)
+  // What has not ended may be started after the snapshot is taken.
+  const mayHaveActed = hasActed(call) || (phase.type !== 'ended' && executor !== 'human')
+  const started = mayHaveActed ? call.ifInterrupted : null
+  const told = { type: 'call' as const, callId, name, args: effectiveArgs(call), executor, started }
   if (phase.type === 'ended') {
     const { end } = phase
     const how = {

@@ -23,6 +23,7 @@ test('a suspension comes with the row of its call, and the arguments it has by t
     executor: 'server',
     kind: 'approval',
     prompt: { ask: 'sure?' },
+    notice: null,
     expiresInMs: 9,
   }
   expect(change([approval])).toEqual({ events: [approval], calls: [{ ...row, args: { cents: 5 }, round: 1 }] })

@@ -1,14 +1,15 @@
+import { InvalidArgumentError } from '../base/errors/store-errors.ts'
 import type { Json } from '../base/json.ts'
 import { effectiveArgs } from '../log/call-phase.ts'
 import type { LogEvent, NewEvent, Resolution, ResolutionStatus, Suspension, SuspensionKind } from '../log/events.ts'
 import type { FsmState } from '../log/fsm-state.ts'
-import { type ConversationState, findCall } from '../log/state.ts'
+import { type CallState, type ConversationState, findCall } from '../log/state.ts'
 import type { ClaimOptions } from './lease.ts'
-import type { ConversationAttrs, FinalStatus, ToolCallWrite } from './records.ts'
+import type { CallNotice, ConversationAttrs, FinalStatus, ToolCallWrite } from './records.ts'
 
 /**
  * One transaction on one conversation. Checks run in this order: key, epoch, expectedSeq with expectedAt and expectedAgent, resolve and `deadline_moved`.
- * Events that record what the log's owner did (all but `user_msg`, `resolution`, `deadline_moved`, `cancel_requested`, `titled`, `note`, `seeded`,
+ * Events that record what the log's owner did (all but `user_msg`, `resolution`, `deadline_moved`, `cancel_requested`, `superseded`, `titled`, `note`, `seeded`,
  * `flow_started` and `flow_outcome`) need its `epoch` while a lease is live, or while a call is pending that the change does not end. Without one they are refused with `OwnerOnlyError`.
  * A `deadline_moved` also moves the deadline in the call's row, and is refused as `stale` unless the call waits in that round. A change with one has no other,
  * no `calls` and no `resolve`.
@@ -187,9 +188,45 @@ export function rowStatus({ kind, status, value }: Resolution): FinalStatus {
   return status === 'resolved' && reportsOutcome(kind) && isError ? 'errored' : status
 }
 
-function callRow({ callId, round, kind, prompt, expiresInMs }: Suspension, after: ConversationState): ToolCallWrite {
+function callRow(suspended: Suspension, after: ConversationState): ToolCallWrite {
+  const { callId, round, kind, prompt, expiresInMs } = suspended
   const found = findCall(after, callId)
   if (!found) throw new Error(`suspension of '${callId}' without its call`)
   const { name, executor } = found.call
-  return { id: callId, name, executor, args: effectiveArgs(found.call), round, kind, prompt, expiresInMs }
+  const notice = noticeOf(found.call, suspended)
+  return { id: callId, name, executor, args: effectiveArgs(found.call), round, kind, prompt, expiresInMs, notice }
+}
+
+/** What the row of a call that waits in this round tells beside its prompt. */
+export function noticeOf(
+  { description }: Pick<CallState, 'description'>,
+  { doneBefore }: Pick<Suspension, 'doneBefore'>,
+): CallNotice | null {
+  if (description === undefined && !doneBefore) return null
+  return { ...(description === undefined ? {} : { description }), ...(doneBefore ? { doneBefore } : {}) }
+}
+
+/**
+ * The place that the `superseded` events of a change withdraw turns from; null where there is none. Such an event is refused unless the change was decided on a
+ * known log and the message that takes the place follows right after it.
+ */
+export function withdrawalIn({ events, expectedSeq }: Change): number | null {
+  let from: number | null = null
+  for (const [index, { type, content }] of events.entries()) {
+    if (type !== 'superseded') continue
+    if (expectedSeq === undefined)
+      throw new InvalidArgumentError('expectedSeq', "is missing; a 'superseded' depends on the log it was decided on")
+    if (content.fromSeq > expectedSeq + index)
+      throw new InvalidArgumentError('fromSeq', `is ${content.fromSeq}, and the log does not reach it`)
+    if (!isFirstMessage(events[index + 1], content.by)) {
+      const problem = `have a 'superseded' by turn '${content.by}' without a message of that turn right after it`
+      throw new InvalidArgumentError('events', problem)
+    }
+    from = Math.min(from ?? content.fromSeq, content.fromSeq)
+  }
+  return from
+}
+
+function isFirstMessage(event: NewEvent | undefined, turnId: string): boolean {
+  return event?.type === 'user_msg' && event.content.turnId === turnId
 }

@@ -2,7 +2,7 @@ import { readArgument, readOptions, shown } from '../base/errors/read-options.ts
 import { InvalidArgumentError, InvalidIdError } from '../base/errors/store-errors.ts'
 import { type KnownLease, quarantineHolder } from './lease.ts'
 import { type ConversationFilter, conversationStatuses, type ModelCallRange } from './records.ts'
-import type { BlobSlice, DueWorkQuery, EventRange, Page, PageBounds, WatchedLog } from './store.ts'
+import type { BlobSlice, DueWorkQuery, EventRange, InboxFilter, Page, PageBounds, WatchedLog } from './store.ts'
 
 const maxIdBytes = 255
 /** A hundred years. A longer duration is a mistake in the unit. */
@@ -18,6 +18,16 @@ export function checkId(name: string, value: unknown): asserts value is string {
   if (/[\u0000-\u001f\u007f-\u009f]/.test(value)) throw new InvalidIdError(name, 'has a control character')
   const bytes = value.length * 3 <= maxIdBytes ? 0 : Buffer.byteLength(value)
   if (bytes > maxIdBytes) throw new InvalidIdError(name, `has ${bytes} bytes`)
+}
+
+/** Whether the value passes `checkId`. */
+export function isId(value: unknown): value is string {
+  try {
+    checkId('id', value)
+    return true
+  } catch {
+    return false
+  }
 }
 
 /** The same for new ids, which appear in URLs. Existing ids of any form keep working. */
@@ -113,14 +123,46 @@ export function readPage(input: Page | undefined): Page {
   return checkBounds(page)
 }
 
+export function readInboxFilter(input: InboxFilter | undefined): InboxFilter {
+  const filter = readOptions('page', input, ['owner', 'before', 'limit', 'maxBytes'])
+  if (filter.owner !== undefined) checkId('owner', filter.owner)
+  if (filter.before !== undefined) checkId('before', filter.before)
+  return checkBounds(filter)
+}
+
 export function readFilter(input: ConversationFilter | undefined): ConversationFilter {
-  const filter = readOptions('filter', input, ['kind', 'status', 'agent', 'forkOf', 'before', 'limit', 'maxBytes'])
+  const filter = readOptions<ConversationFilter, keyof ConversationFilter>('filter', input, filterNames)
   if (filter.kind !== undefined) checkOneOf('kind', filter.kind, ['conversation', 'flow'])
   if (filter.status !== undefined) checkOneOf('status', filter.status, conversationStatuses)
   if (filter.agent !== undefined) checkId('agent', filter.agent)
+  if (filter.owner !== undefined) checkId('owner', filter.owner)
   if (filter.forkOf !== undefined) checkId('forkOf', filter.forkOf)
   if (filter.before !== undefined) checkId('before', filter.before)
-  return checkBounds(filter)
+  if (filter.text !== undefined) checkText(filter.text)
+  return checkBounds(filter.ids === undefined ? filter : { ...filter, ids: readIds(filter.ids) })
+}
+
+const filterNames = [
+  ...(['kind', 'status', 'agent', 'owner', 'forkOf', 'text', 'ids', 'before', 'limit', 'maxBytes'] as const),
+]
+
+const maxTextLength = 200
+const mostIds = 1_000
+
+function checkText(text: unknown): asserts text is string {
+  if (typeof text !== 'string' || text === '')
+    throw new InvalidArgumentError('text', `must be a text, not ${shown(text)}`)
+  if (text.length > maxTextLength)
+    throw new InvalidArgumentError('text', `has ${text.length} characters; use at most ${maxTextLength}`)
+  if (!text.isWellFormed() || text.includes('\0'))
+    throw new InvalidArgumentError('text', 'has a lone surrogate or a NUL, which no title has')
+}
+
+function readIds(given: readonly string[]): string[] {
+  const ids = readList('ids', given)
+  if (ids.length > mostIds) throw new InvalidArgumentError('ids', `has ${ids.length} items; the limit is ${mostIds}`)
+  for (const id of ids) checkId('conversation id', id)
+  return ids
 }
 
 export function readModelCallRange(input: ModelCallRange | undefined): ModelCallRange {

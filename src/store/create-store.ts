@@ -1,4 +1,5 @@
 import { type Clock, systemClock } from '../base/clock.ts'
+import { currentBuild } from '../base/current-build.ts'
 import { InvalidArgumentError, StoreClosedError } from '../base/errors/store-errors.ts'
 import type { Logger } from '../base/logger.ts'
 import { safeLogger } from '../base/redact/redacting-logger.ts'
@@ -6,6 +7,7 @@ import { checkDuration, checkHolder, checkId, readDueWork, readKnownLeases, read
 import type { Driver } from './driver.ts'
 import { ExpiryLoop, HintBus } from './expiry-loop.ts'
 import { HeldLeases, type KnownLease, type LeaseNews } from './lease.ts'
+import { checkedOutbox } from './outbox.ts'
 import { type ConversationRef, conversationKey, type UnreadableColumn } from './records.ts'
 import { logsPerStatement, type Store, type TenantStore } from './store.ts'
 import { createTenantStore } from './tenant-store.ts'
@@ -17,7 +19,7 @@ export type StoreOptions = {
   readonly audit?: boolean
   /**
    * False: calls past their deadline are left to the other processes that have the store open, so that reading the store changes nothing. For maintenance; a
-   * store that runs conversations must expire calls. Default: true.
+   * store that runs conversations must expire calls. Default: true, except during the build of a framework (see `holdRuntime`), which must change nothing.
    */
   readonly expiry?: boolean
   readonly logger?: Logger
@@ -63,11 +65,12 @@ export function createStore(driver: Driver, options: StoreOptions = {}, clock: C
     return { ...news, lost: lostLeases }
   }
 
-  if (options.expiry ?? true) expiry.start()
+  if (options.expiry ?? currentBuild() === null) expiry.start()
   return {
     ...handles.of('default'),
     durable: driver.durable,
     ...(driver.upkeep ? { upkeep: watchedUpkeep(gate.guard(driver.upkeep), { hints, expiry }) } : {}),
+    ...(driver.outbox ? { outbox: checkedOutbox(gate.guard(driver.outbox)) } : {}),
     forTenant: (tenant) => handles.of(tenant),
     async dueWork(input) {
       const query = readDueWork(input)
@@ -206,6 +209,7 @@ function watchedUpkeep(upkeep: Upkeep, { hints, expiry }: { hints: HintBus; expi
     schema: () => upkeep.schema(),
     migrate: () => upkeep.migrate(),
     ...(upkeep.compact ? { compact: () => upkeep.compact!() } : {}),
+    ...(upkeep.figures ? { figures: (windowMs: number) => upkeep.figures!(windowMs) } : {}),
     async restoreConversation(tenant, conversation, rows) {
       const outcome = await upkeep.restoreConversation(tenant, conversation, rows)
       if (outcome.type === 'ok') {

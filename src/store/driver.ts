@@ -1,18 +1,20 @@
 import type { ConversationStatus } from '../log/fsm-state.ts'
 import type { ClaimOptions, ClaimOutcome, KnownLease, LeaseNews } from './lease.ts'
+import type { Outbox } from './outbox.ts'
 import type {
   ConversationFilter,
   ConversationKind,
   ConversationRef,
   FinalStatus,
   ModelCallRange,
+  Tally,
   ToolCall,
 } from './records.ts'
 import type {
   BlobSlice,
   DueWorkQuery,
   EventRange,
-  Page,
+  InboxFilter,
   PageBounds,
   Unsubscribe,
   WakeHint,
@@ -48,20 +50,27 @@ export type Driver = {
     bounds?: PageBounds,
   ): Promise<{ summary: StoredSummary | null; events: StoredEvent[] }>
   /**
-   * Must refuse a summary past the end of the log, and one that overlaps a summary with another `toSeq` without covering it (`fitsBeside`), in the same
-   * transaction.
+   * Must refuse a summary past the end of the log, one that was planned before the log's last `superseded` (`plannedOn` is less than its seq), and one that
+   * overlaps a summary with another `toSeq` without covering it (`fitsBeside`), in the same transaction.
    */
-  putSummary(tenant: string, id: string, summary: StoredSummary): Promise<SummaryOutcome>
+  putSummary(tenant: string, id: string, summary: StoredSummary, plannedOn: number): Promise<SummaryOutcome>
   latestSummary(tenant: string, id: string): Promise<StoredSummary | null>
   getConversation(tenant: string, id: string): Promise<ReadConversation | null>
   /**
-   * Newest first: by `createdAt`, then by the bytes of the id; `forkOf` as `forkParents` says. Null when `before` names no conversation. Bounded by the bytes of
-   * `title`, `parent`, `fsmState` and `settings`.
+   * Newest first: by `createdAt`, then by the bytes of the id; `forkOf` as `forkParents` says, `text` as `searchedText` says. Null when `before` names no conversation, or none of `owner`.
+   * Bounded by the bytes of `title`, `parent`, `fsmState` and `settings`.
    */
   listConversations(
     tenant: string,
     filter: ConversationFilter & { limit: number },
   ): Promise<StoredConversation[] | null>
+  /**
+   * The ids of the tenant's conversations that were committed to, and of those that were deleted, at or after `since`; more is allowed. Null when there are more
+   * than `limit`, or finding them would read more than a bounded part of the store. Optional: without it, a feed that was interrupted begins anew.
+   */
+  changedSince?(tenant: string, since: number, limit: number): Promise<string[] | null>
+  /** Counts the newest `mostTallied` conversations and pending calls, of `owner` where that is not null. Optional: without it, there are no totals. */
+  tally?(tenant: string, owner: string | null): Promise<Tally>
   /**
    * Deletes a conversation with all its rows, and recursively the conversations whose parent has a `callId` in it. Returns how many were removed.
    * Where there is no conversation, a snapshot under its id is removed all the same. Leaves a tombstone for the id and for each conversation removed: tenant, id
@@ -75,10 +84,10 @@ export type Driver = {
   /** Oldest first: by `createdAt`, then by the bytes of the id. */
   pendingCalls(tenant: string, id: string): Promise<StoredCall[]>
   /**
-   * Newest first: by `createdAt`, then by the bytes of the id. Null when `before` names no call. Bounded by the bytes of `name`, `args`, `prompt`,
-   * `meta` and `title`.
+   * Newest first: by `createdAt`, then by the bytes of the id. Null when `before` names no call, or none of a conversation of `owner`. Bounded by the bytes of
+   * `name`, `args`, `prompt`, `notice`, `meta` and `title`.
    */
-  inbox(tenant: string, page: Page & { limit: number }): Promise<StoredInboxCall[] | null>
+  inbox(tenant: string, page: InboxFilter & { limit: number }): Promise<StoredInboxCall[] | null>
   /** Pending calls of any tenant whose deadline has passed, and how long until the next one that has not. */
   dueCalls(limit: number): Promise<{ due: DueCall[]; nextInMs: number | null }>
   /** False when there is no conversation. */
@@ -126,6 +135,8 @@ export type Driver = {
   watchOthers(emit: (hint: WakeHint) => void): Unsubscribe
   /** For export, examination and cleanup of the whole store. Optional. */
   readonly upkeep?: Upkeep
+  /** For subscribers. Optional. */
+  readonly outbox?: Outbox
   /** Called once, when no operation is running any more. */
   close(): Promise<void>
 }
@@ -150,6 +161,7 @@ export type StoredConversation = {
   readonly id: string
   readonly kind: ConversationKind
   readonly agent: string | null
+  readonly owner: string | null
   readonly status: ConversationStatus
   readonly settings: string
   readonly fsmState: string | null
@@ -161,6 +173,8 @@ export type StoredConversation = {
   /** Null unless the conversation is quarantined; then since when, and the epoch of the quarantine lease. */
   readonly quarantinedAt: number | null
   readonly quarantineEpoch: number | null
+  /** Only in `listConversations`: how many of its calls are pending and not of kind `sub_agent`. */
+  readonly waiting?: number
 }
 
 /** Includes what the engine needs to plan a message: see `StoredAttrs.idleSeq`. */
@@ -170,6 +184,11 @@ export type ReadConversation = StoredConversation & { readonly idleSeq: number }
 export type StoredAttrs = {
   readonly kind?: ConversationKind
   readonly agent?: string
+  /**
+   * Written only where the conversation has none. A conversation with `childOf` that has none takes its parent's instead, and this one where the parent has none or
+   * does not exist.
+   */
+  readonly owner?: string
   readonly status?: ConversationStatus
   readonly settings?: string
   readonly fsmState?: string
@@ -185,11 +204,12 @@ export type StoredAttrs = {
 }
 
 /** A call row as a driver stores it. */
-export type StoredCall = Omit<ToolCall, 'name' | 'args' | 'result' | 'prompt' | 'meta'> & {
+export type StoredCall = Omit<ToolCall, 'name' | 'args' | 'result' | 'prompt' | 'notice' | 'meta'> & {
   readonly name: string
   readonly args: string
   readonly result: string | null
   readonly prompt: string | null
+  readonly notice: string | null
   readonly meta: string | null
   /** `seq` of the resolution that ended the row's round. */
   readonly resolvedSeq: number | null
@@ -205,7 +225,7 @@ export type StoredInboxCall = StoredCall & {
 /** Replaces the whole row except `createdAt`, and `meta` where it is null. `resolvedAt` is now when the status is final, else null. */
 export type StoredCallWrite = Pick<
   StoredCall,
-  'id' | 'name' | 'executor' | 'status' | 'args' | 'result' | 'round' | 'kind' | 'prompt' | 'meta'
+  'id' | 'name' | 'executor' | 'status' | 'args' | 'result' | 'round' | 'kind' | 'prompt' | 'notice' | 'meta'
 > & { readonly expiresInMs: number | null }
 
 /** A pending call whose deadline has passed. */
@@ -262,6 +282,8 @@ export type PreparedChange = {
   readonly creates: boolean
   /** The change begins with what a snapshot says. Refuse it (`deleted`) where the log is empty and the id has a tombstone. */
   readonly seeds: boolean
+  /** The change withdraws the turns from this seq on: summaries with `toSeq` there or later are deleted with it. */
+  readonly withdrawsFrom: number | null
 }
 
 /** Writes status, result, `resolvedAt` and `resolvedSeq`; `expiresAt` stays, as a record of the deadline. */
@@ -312,8 +334,8 @@ export type CommitRefusal =
   /** `seeds` is set, the log is empty, and the id has a tombstone. */
   | { readonly type: 'deleted' }
 
-/** `at` null: the whole log. `agent` null: the source's agent. */
-export type ForkRequest = { readonly at: number | null; readonly agent: string | null }
+/** `at` null: the whole log. `agent` and `owner` null: the source's. */
+export type ForkRequest = { readonly at: number | null; readonly agent: string | null; readonly owner: string | null }
 
 /** The outcome of `putSummary`; `pastEnd` is the last `seq` of the log, `overlaps` the first summary that does not fit beside the new one. */
 export type SummaryOutcome =
@@ -321,6 +343,8 @@ export type SummaryOutcome =
   | 'missing'
   | { readonly pastEnd: number }
   | { readonly overlaps: Pick<StoredSummary, 'fromSeq' | 'toSeq'> }
+  /** Turns were withdrawn there, after the summary was planned. */
+  | { readonly supersededAt: number }
 
 /** The outcome of a fork; `pastEnd` is the last `seq` of the source. */
 export type ForkOutcome = 'ok' | 'missing' | 'exists' | { readonly pastEnd: number }

@@ -14,6 +14,7 @@ const callPart = (callId: string) => ({ type: 'call' as const, callId })
 const rowOf = (id: string, more: Partial<StoredCall> = {}): StoredCall => ({
   ...{ id, conversationId: 'c', name: '"refund"', executor: 'server', status: 'pending', args: '{}', result: null },
   ...{ round: 1, kind: 'approval', prompt: null, expiresAt: 99, createdAt: 1, resolvedAt: null, resolvedSeq: null },
+  notice: null,
   meta: null,
   ...more,
 })
@@ -24,7 +25,16 @@ function planned(events: readonly NewEvent[], more: Partial<ForkSource> = {}) {
     ...{ id: 'c', kind: 'conversation', agent: 'a', status: 'active', settings: '{"s":1}', title: '"T"' },
     ...{ lastSeq: log.length, fsmState: null, parent: null, createdAt: 1, updatedAt: 1 },
   } as unknown as StoredConversation
-  const source = { conversation, summary: null, events: log, pending: [], at: log.length, agent: null, ...more }
+  const source = {
+    conversation,
+    summary: null,
+    events: log,
+    pending: [],
+    at: log.length,
+    agent: null,
+    owner: null,
+    ...more,
+  }
   let ids = 0
   const plan = planFork(source, 'copy', () => `fresh-${++ids}`)
   const decoded = <Part extends { readonly content: string }>(part: Part) => {

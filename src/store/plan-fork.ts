@@ -7,10 +7,11 @@ import { type CallEvent, foldCall, isCallEvent, newCall } from '../log/fold-call
 import { foldEvents } from '../log/fold-events.ts'
 import { fsmStateOf, statusOf } from '../log/fsm-state.ts'
 import type { CallState, ConversationState } from '../log/state.ts'
+import { noticeOf } from './change.ts'
 import type { StoredCall, StoredConversation, StoredEvent, StoredSummary } from './driver.ts'
 import { flowCall } from './flow-call.ts'
 import { encodeCall } from './prepare-change.ts'
-import { decodeEvent } from './rows.ts'
+import { decodeEvent, encodeNotice } from './rows.ts'
 
 /** What a driver reads for a fork. */
 export type ForkSource = {
@@ -21,8 +22,9 @@ export type ForkSource = {
   readonly events: readonly StoredEvent[]
   readonly pending: readonly StoredCall[]
   readonly at: number
-  /** The agent of the copy; null: the source's. */
+  /** The agent and the owner of the copy; null: the source's. */
   readonly agent: string | null
+  readonly owner: string | null
 }
 
 /** What a driver writes for a fork. */
@@ -35,7 +37,7 @@ export type ForkPlan = {
   readonly calls: readonly StoredCall[]
   readonly conversation: Pick<
     StoredConversation,
-    'kind' | 'agent' | 'status' | 'settings' | 'fsmState' | 'title' | 'parent'
+    'kind' | 'agent' | 'owner' | 'status' | 'settings' | 'fsmState' | 'title' | 'parent'
   >
 }
 
@@ -74,6 +76,7 @@ export function planFork(source: ForkSource, newId: string, freshId: () => strin
     conversation: {
       kind: conversation.kind,
       agent: source.agent ?? conversation.agent,
+      owner: source.owner ?? conversation.owner,
       status: isFlow ? sessionStatus(events) : fsmState ? statusOf(fsmState.state) : 'idle',
       settings: conversation.settings,
       fsmState: fsmState && encode(fsmState),
@@ -156,6 +159,7 @@ function rowOf(call: CallState, conversationId: string, id: string, row: StoredC
     round: round.round,
     kind: round.kind,
     prompt: encode(round.prompt),
+    notice: encodeNotice(noticeOf(call, round)),
     expiresAt,
     createdAt: round.at,
     resolvedAt: null,

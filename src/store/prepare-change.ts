@@ -9,7 +9,7 @@ import { creatingTypes, isOwnersEvent, wakingTypes } from '../log/event-roles.ts
 import type { DeadlineMoved, NewEvent, Resolution } from '../log/events.ts'
 import { statusOf } from '../log/fsm-state.ts'
 import { checkNewEvent } from '../log/validate-event.ts'
-import { type Change, isOwnerChange, type ResolveCall, reportsOutcome } from './change.ts'
+import { type Change, isOwnerChange, type ResolveCall, reportsOutcome, withdrawalIn } from './change.ts'
 import {
   checkDuration,
   checkHolder,
@@ -24,7 +24,7 @@ import {
 import type { PreparedChange, PreparedDeadline, PreparedResolve, StoredAttrs, StoredCallWrite, Wake } from './driver.ts'
 import { noDeadline } from './flow-call.ts'
 import { type ConversationAttrs, callKinds, conversationStatuses, type Parent, type ToolCallWrite } from './records.ts'
-import { encodeMeta } from './rows.ts'
+import { encodeMeta, encodeNotice, openerIn } from './rows.ts'
 import { withTitle } from './title-of-change.ts'
 
 const largeEventBytes = 256 * 1024
@@ -87,8 +87,11 @@ export function prepareChange(input: Change, options: PrepareOptions = {}): Prep
   // Weakest first: the wake-up, the state the owner computed, the caller's attributes.
   const status = isWaking && wake.type === 'in' ? { status: 'active' as const } : {}
   const cached = fsmState ? { status: statusOf(fsmState.state) } : {}
+  const creates =
+    options.creates ?? (change.epoch === undefined && change.events.some((event) => creatingTypes.has(event.type)))
   const attrs = {
     ...encodeAttrs({
+      ...ownerIn(change, creates),
       ...status,
       ...cached,
       ...change.conversation,
@@ -114,11 +117,17 @@ export function prepareChange(input: Change, options: PrepareOptions = {}): Prep
     wake,
     releasesLease: change.lease === 'release',
     acquires: change.acquire ? { ...change.acquire, suspects: change.acquire.suspects ?? true } : null,
-    creates:
-      options.creates ?? (change.epoch === undefined && change.events.some((event) => creatingTypes.has(event.type))),
+    creates,
     // A log takes a seed only as its first event.
     seeds: change.events[0]?.type === 'seeded',
+    withdrawsFrom: withdrawalIn(change),
   }
+}
+
+/** The first message, or the start of a session, says who opened the log. Only a change that may begin one is looked at. */
+function ownerIn({ events, expectedSeq }: Change, creates: boolean): Pick<ConversationAttrs, 'owner'> {
+  const owner = creates && !expectedSeq ? openerIn(events) : null
+  return owner === null ? {} : { owner }
 }
 
 /** A change that takes the lease always has a key: without one, a repeat could not learn that the first attempt took it. */
@@ -168,10 +177,12 @@ function wakeOf({ wakeAt }: Change, isWaking: boolean, isExpiry: boolean): Wake 
 
 function encodeAttrs(attrs: ConversationAttrs): StoredAttrs {
   if (attrs.agent !== undefined) checkId('agent', attrs.agent)
+  if (attrs.owner !== undefined) checkId('owner', attrs.owner)
   if (attrs.kind !== undefined) checkOneOf('kind', attrs.kind, ['conversation', 'flow'])
   const stored: { -readonly [Key in keyof StoredAttrs]: StoredAttrs[Key] } = {}
   if (attrs.kind !== undefined) stored.kind = attrs.kind
   if (attrs.agent !== undefined) stored.agent = attrs.agent
+  if (attrs.owner !== undefined) stored.owner = attrs.owner
   if (attrs.status !== undefined) {
     checkOneOf('status', attrs.status, conversationStatuses)
     stored.status = attrs.status
@@ -229,6 +240,7 @@ export function encodeCall(call: ToolCallWrite, conversationId?: string): Stored
     round: call.round ?? 1,
     kind,
     prompt: call.prompt === undefined ? null : encode(call.prompt, 'prompt'),
+    notice: encodeNotice(call.notice),
     meta: encodeMeta(call.meta),
     expiresInMs: status === 'pending' ? (call.expiresInMs ?? null) : null,
   }
@@ -356,6 +368,7 @@ const ofCall = namesOf<ToolCallWrite>({
   kind: true,
   prompt: true,
   expiresInMs: true,
+  notice: true,
   meta: true,
 })
 
@@ -364,6 +377,7 @@ const ofResolve = namesOf<ResolveCall>({ callId: true, round: true, status: true
 const ofConversation = namesOf<ConversationAttrs>({
   kind: true,
   agent: true,
+  owner: true,
   status: true,
   settings: true,
   fsmState: true,

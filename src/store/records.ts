@@ -1,5 +1,5 @@
 import type { Json, JsonObject } from '../base/json.ts'
-import type { Executor, SuspensionKind } from '../log/events.ts'
+import type { DoneBefore, Executor, SuspensionKind } from '../log/events.ts'
 import type { ConversationStatus, FsmState } from '../log/fsm-state.ts'
 import type { ConversationState } from '../log/state.ts'
 import type { PageBounds } from './store.ts'
@@ -13,6 +13,11 @@ export type ConversationRecord = {
   readonly kind: ConversationKind
   /** The name of the agent or flow whose code works on it; null until it is set. */
   readonly agent: string | null
+  /**
+   * Who opened it: the `who` of its first message or of the start of its session. Of a fork, who forked it; of a child agent, the owner of its parent. Null where
+   * that is not known. Never changes once it is set.
+   */
+  readonly owner: string | null
   readonly status: ConversationStatus
   readonly settings: JsonObject
   readonly fsmState: FsmState | null
@@ -23,6 +28,8 @@ export type ConversationRecord = {
   readonly updatedAt: number
   /** Only while it is quarantined: no process works on it, because the last five that did died. A commit must name `epoch` to write as its owner. */
   readonly quarantine?: { readonly at: number; readonly epoch: number }
+  /** Only in lists: how many calls of its own, or questions of the session, wait for an answer. Those of child agents are in their rows. */
+  readonly waiting?: number
   /** Only in lists: the columns that are damaged in the store and shown as empty. Absent when all could be read. `perdure doctor` says what to do. */
   readonly unreadable?: readonly UnreadableColumn[]
 }
@@ -44,6 +51,8 @@ export type Parent = { readonly id: string; readonly at?: number; readonly callI
 export type ConversationAttrs = {
   readonly kind?: ConversationKind
   readonly agent?: string
+  /** Written only where the conversation has none. Default: the `who` of the first message or start. */
+  readonly owner?: string
   readonly status?: ConversationStatus
   readonly settings?: JsonObject
   readonly fsmState?: FsmState
@@ -57,8 +66,14 @@ export type ConversationFilter = PageBounds & {
   readonly kind?: ConversationKind
   readonly status?: ConversationStatus
   readonly agent?: string
+  /** Only those that this user opened. A conversation of another owner is no place to begin a page `before`. */
+  readonly owner?: string
   /** Only the direct forks of this conversation. */
   readonly forkOf?: string
+  /** Only those with this text in their title or id; ASCII letters match in either case. At most 200 characters. Reads rows until the page is full. */
+  readonly text?: string
+  /** Only these, at most 1,000. */
+  readonly ids?: readonly string[]
   readonly before?: string
 }
 
@@ -91,9 +106,14 @@ export type ToolCall = {
   readonly expiresAt: number | null
   readonly createdAt: number
   readonly resolvedAt: number | null
+  /** What the log tells people about the call beside its prompt; null where it tells nothing more. */
+  readonly notice: CallNotice | null
   /** What the application attached; null where it attached nothing. */
   readonly meta: JsonObject | null
 }
+
+/** `description`: what the call will do, in one line, by `describe` of its tool. `doneBefore`: the same was done in an earlier variant of the turn. */
+export type CallNotice = { readonly description?: string; readonly doneBefore?: DoneBefore }
 
 /** How a call row ends. */
 export type FinalStatus = 'resolved' | 'errored' | 'denied' | 'expired' | 'cancelled'
@@ -112,6 +132,7 @@ export type ToolCallWrite = {
   readonly kind?: CallKind
   readonly prompt?: Json
   readonly expiresInMs?: number | null
+  readonly notice?: CallNotice | null
   /** An object of the application's own, of at most 64 KiB. Left out, the row keeps what it has: the engine never writes it. Null removes it. */
   readonly meta?: JsonObject | null
 }
@@ -164,6 +185,12 @@ export type Summary = {
   readonly base: ConversationState | null
 }
 
+/**
+ * A summary to put. `plannedOn`: the last `seq` of the log that it was planned on; default: `toSeq`. It is refused when turns were withdrawn since
+ * (`SummarySupersededError`), because it may tell of them.
+ */
+export type NewSummary = Summary & { readonly plannedOn?: number }
+
 type Span = Pick<Summary, 'fromSeq' | 'toSeq'>
 
 /** Whether both summaries may exist: they are the same one, lie apart, or the new one covers the known one and ends after it. For drivers. */
@@ -176,3 +203,24 @@ export function fitsBeside(known: Span, added: Span): boolean {
 export function usableBase({ base, toSeq }: Pick<Summary, 'base' | 'toSeq'>): ConversationState | null {
   return base?.lastSeq === toSeq && Array.isArray(base.turns) ? base : null
 }
+
+/** How many conversations of a kind have a status. */
+export type StatusCount = {
+  readonly kind: ConversationKind
+  readonly status: ConversationStatus
+  readonly count: number
+}
+
+/** What a tenant has, counted. */
+export type Tally = {
+  readonly counts: readonly StatusCount[]
+  /** Pending calls, without those that a child agent works on. */
+  readonly waiting: number
+  /** When the oldest of them was asked; null when there are none. */
+  readonly oldestAt: number | null
+  /** Only the newest were counted, and there are more. */
+  readonly isPartial: boolean
+}
+
+/** The most conversations, and the most calls, that a tally counts. */
+export const mostTallied = 20_000

@@ -40,6 +40,7 @@ test('a call comes back whole, with nothing where nothing was stored', () => {
     ...{ id: 'c1', conversationId: 'c', name: '"pay"', executor: 'server', status: 'pending', args: '{"n":1}' },
     ...{ result: null, round: 2, kind: 'approval', prompt: null, expiresAt: 7, createdAt: 3, resolvedAt: null },
     resolvedSeq: null,
+    notice: null,
     meta: null,
   }
   const { resolvedSeq: _, ...plain } = row
@@ -50,7 +51,7 @@ test('a call comes back whole, with nothing where nothing was stored', () => {
 })
 
 test('a summary is stored and comes back the same, with its base or without', () => {
-  expect(encodeSummary(summary)).toEqual({ ...summary, content: '{"text":"so far"}' })
+  expect(encodeSummary(summary)).toEqual({ ...summary, content: '{"text":"so far"}', plannedOn: summary.toSeq })
   expect(decodeSummary(encodeSummary(summary))).toEqual(summary)
   const based = { ...summary, base: { lastSeq: 5 } as never }
   expect(decodeSummary(encodeSummary(based))).toEqual(based)

@@ -5,7 +5,7 @@ import { decode, encode } from '../log/codec.ts'
 import type { LogEvent } from '../log/events.ts'
 import type { FsmState } from '../log/fsm-state.ts'
 import type { ConversationState } from '../log/state.ts'
-import { checkId, checkWhole } from './checks.ts'
+import { checkId, checkWhole, isId } from './checks.ts'
 import type {
   StoredCall,
   StoredConversation,
@@ -15,9 +15,11 @@ import type {
   StoredSummary,
 } from './driver.ts'
 import type {
+  CallNotice,
   ConversationRecord,
   ModelCall,
   NewModelCall,
+  NewSummary,
   Parent,
   Summary,
   ToolCall,
@@ -54,22 +56,27 @@ export function decodeCall(row: StoredCall): ToolCall {
     expiresAt: row.expiresAt,
     createdAt: row.createdAt,
     resolvedAt: row.resolvedAt,
+    notice: decodeOptional(row.notice) as CallNotice | null,
     meta: decodeOptional(row.meta) as JsonObject | null,
   }
 }
 
-export function encodeSummary(input: Summary): StoredSummary {
-  const summary = readMembers('summary', input ?? null, ['fromSeq', 'toSeq', 'content', 'version', 'base']) as Summary
+export function encodeSummary(input: NewSummary): StoredSummary & { readonly plannedOn: number } {
+  const summary = readMembers('summary', input ?? null, [
+    ...(['fromSeq', 'toSeq', 'content', 'version', 'base', 'plannedOn'] as const),
+  ]) as NewSummary
   checkWhole('fromSeq', summary.fromSeq, 0)
   checkWhole('toSeq', summary.toSeq, summary.fromSeq)
   checkWhole('version', summary.version, 0)
-  const { fromSeq, toSeq, version } = summary
+  const { fromSeq, toSeq, version, plannedOn = toSeq } = summary
+  checkWhole('plannedOn', plannedOn, toSeq)
   return {
     fromSeq,
     toSeq,
     version,
     content: encode(summary.content, 'content'),
     base: summary.base ? encode(summary.base, 'base') : null,
+    plannedOn,
   }
 }
 
@@ -119,6 +126,13 @@ export function decodeModelCall(row: StoredModelCall & { at: number }): ModelCal
   }
 }
 
+export function encodeNotice(notice: unknown): string | null {
+  if (notice === undefined || notice === null) return null
+  if (typeof notice !== 'object' || Array.isArray(notice))
+    throw new InvalidArgumentError('notice', `must be an object or null, not ${shown(notice)}`)
+  return encode(notice as JsonObject, 'notice')
+}
+
 /** Null where it is left out. `null` is a value of its own: it removes what was there. */
 export function encodeMeta(meta: unknown): string | null {
   if (meta === undefined) return null
@@ -165,8 +179,17 @@ export function mergeSettings(current: string, added: string): string {
 /** Throws `ConversationUnreadableError` when a column is damaged. */
 export function decodeConversation(row: StoredConversation): ConversationRecord {
   const { unreadable, ...record } = listConversation(row)
-  if (unreadable) throw new ConversationUnreadableError(row.id, unreadable)
-  return record
+  if (!unreadable) return record
+  const error = new ConversationUnreadableError(row.id, unreadable)
+  damaged.set(error, record)
+  throw error
+}
+
+const damaged = new WeakMap<object, ConversationRecord>()
+
+/** What could be read of the row that `decodeConversation` threw this error for; null for any other error. */
+export function damagedRecord(error: unknown): ConversationRecord | null {
+  return (typeof error === 'object' && error !== null && damaged.get(error)) || null
 }
 
 /** For lists, which one damaged row must not break: an unreadable column is named, and shown as empty. */
@@ -193,6 +216,17 @@ export function listConversation({
       : { quarantine: { at: quarantinedAt, epoch: quarantineEpoch } }),
   }
   return unreadable.length === 0 ? record : { ...record, unreadable }
+}
+
+/** What a filter's `text` must occur in: the id in lower case, or the stored title in lower case. Only ASCII letters have cases here, as in every backend. For drivers. */
+export function searchedText(text: string): { readonly inId: string; readonly inTitle: string } {
+  const inId = lowerAscii(text)
+  // The title is stored as JSON.
+  return { inId, inTitle: lowerAscii(JSON.stringify(text).slice(1, -1)) }
+}
+
+export function lowerAscii(text: string): string {
+  return text.replaceAll(/[A-Z]+/g, (letters) => letters.toLowerCase())
 }
 
 /** Undefined when the text is not JSON. */
@@ -233,7 +267,8 @@ export const rowBytes = {
   event: ({ content }: StoredEvent) => bytesIn(content),
   conversation: ({ title, parent, fsmState, settings }: StoredConversation) =>
     bytesIn(title, parent, fsmState, settings),
-  inboxCall: ({ name, args, prompt, meta, title }: StoredInboxCall) => bytesIn(name, args, prompt, meta, title),
+  inboxCall: ({ name, args, prompt, notice, meta, title }: StoredInboxCall) =>
+    bytesIn(name, args, prompt, notice, meta, title),
   modelCall: ({ status, model, usage, evictions, meta, renderedContext }: StoredModelCall) =>
     bytesIn(status, model, usage, evictions, meta, renderedContext),
 }
@@ -242,4 +277,14 @@ function bytesIn(...texts: readonly (string | null)[]): number {
   let bytes = 0
   for (const text of texts) if (text !== null) bytes += Buffer.byteLength(text)
   return bytes
+}
+
+/** Who opened a log: the `who` of its first message, or of the start of its session. Null where the events do not say, or say what is no id. */
+export function openerIn(events: Iterable<{ readonly type: string; readonly content: unknown }>): string | null {
+  for (const { type, content } of events) {
+    if (type !== 'user_msg' && type !== 'flow_started') continue
+    const { who } = Object(content) as { readonly who?: unknown }
+    return isId(who) ? who : null
+  }
+  return null
 }

@@ -4,6 +4,7 @@ import type { LogEvent, NewEvent } from '../log/events.ts'
 import type { ConversationStatus, FsmState } from '../log/fsm-state.ts'
 import type { Change, CommitResult } from './change.ts'
 import type { ClaimOptions, ClaimOutcome, KnownLease, LeaseNews } from './lease.ts'
+import type { Outbox } from './outbox.ts'
 import type {
   ConversationAttrs,
   ConversationFilter,
@@ -13,8 +14,10 @@ import type {
   ModelCall,
   ModelCallRange,
   NewModelCall,
+  NewSummary,
   PendingCall,
   Summary,
+  Tally,
   ToolCall,
   ToolCallWrite,
 } from './records.ts'
@@ -43,6 +46,8 @@ export type Store = TenantStore & {
   deleteTenant(tenant: string): Promise<number>
   /** For export, examination and cleanup of the whole store: see `perdure/upkeep`. Absent when the backend does not offer it. */
   readonly upkeep?: Upkeep
+  /** What subscribers are told. Absent when the backend does not offer it. */
+  readonly outbox?: Outbox
   /** Must finish running operations. Later calls are refused with `StoreClosedError`; a second close does nothing. */
   close(): Promise<void>
 }
@@ -82,9 +87,10 @@ export type TenantStore = {
 
   /**
    * Keyed by `toSeq`; the same `toSeq` replaces. Refused past the end of the log, and where it overlaps another summary without covering it
-   * (`SummaryOverlapError`).
+   * (`SummaryOverlapError`). A commit that withdraws turns deletes those with `toSeq` at or after its `fromSeq`, and one that was planned before that is refused
+   * (`SummarySupersededError`).
    */
-  putSummary(id: string, summary: Summary): Promise<void>
+  putSummary(id: string, summary: NewSummary): Promise<void>
   latestSummary(id: string): Promise<Summary | null>
 
   /**
@@ -128,15 +134,26 @@ export type TenantStore = {
   commit(id: string, change: Change): Promise<CommitResult>
   /** Newest first. */
   listConversations(filter?: ConversationFilter): Promise<ConversationRecord[]>
+  /**
+   * The ids of conversations that changed or were deleted since `since` by the store's clock, with some that did not. Null when there are more than `limit` or the
+   * store cannot tell.
+   */
+  changedSince(since: number, limit: number): Promise<string[] | null>
+  /** How many conversations there are by kind and status, and how many calls wait. `owner`: only those that this user opened. Null when the store cannot tell. */
+  tally(filter?: { readonly owner?: string }): Promise<Tally | null>
   /** Deletes the conversation with its events, calls, summaries, keys, audit, snapshot and child agents; never its forks. False when there was none. */
   deleteConversation(id: string): Promise<boolean>
   /** All calls of this tenant that wait for an answer, newest first. `before` is the id of the last call of the previous page. */
-  pendingInbox(page?: Page): Promise<PendingCall[]>
+  pendingInbox(page?: InboxFilter): Promise<PendingCall[]>
   /**
    * Copies the log up to `at` (inclusive; default: the whole log) to a new conversation, which stays dormant until it gets a message or an answer. `agent`: its
-   * agent from then on.
+   * agent from then on. `owner`: who forks it; default: the owner of the source.
    */
-  fork(id: string, newId: string, options?: { readonly at?: number; readonly agent?: string }): Promise<void>
+  fork(
+    id: string,
+    newId: string,
+    options?: { readonly at?: number; readonly agent?: string; readonly owner?: string },
+  ): Promise<void>
 
   /** Null when another holder has it, it is quarantined, or it does not exist. Each acquisition has a greater epoch. */
   acquireLease(id: string, holder: string, ttlMs: number): Promise<{ epoch: number } | null>
@@ -193,10 +210,11 @@ export type BlobSlice = { readonly from: number; readonly length: number }
 export type EventPlace = { readonly seq: number; readonly at: number }
 
 /**
- * The agent of a conversation, the end of its log, and whether no turn was open there. Written by the commit that ended the log there, never by `putFsmState`.
+ * The agent and the owner of a conversation, the end of its log, and whether no turn was open there. Written by the commit that ended the log there, never by `putFsmState`.
  */
 export type Standing = {
   readonly agent: string | null
+  readonly owner: string | null
   readonly lastSeq: number
   readonly isIdle: boolean
   readonly isQuarantined: boolean
@@ -204,6 +222,9 @@ export type Standing = {
 
 /** `before` is the id of the last item of the previous page. Default of `limit`: 100. */
 export type Page = PageBounds & { readonly before?: string }
+
+/** `owner`: only calls of conversations that this user opened. A call of another owner is no place to begin a page `before`. */
+export type InboxFilter = Page & { readonly owner?: string }
 
 /** A log as its watcher knows it: up to `seq`, whose event has the time `at`. 0: it did not exist. */
 export type WatchedLog = ConversationRef & {

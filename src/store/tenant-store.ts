@@ -28,8 +28,8 @@ import {
   isDotSegment,
   readBounds,
   readFilter,
+  readInboxFilter,
   readModelCallRange,
-  readPage,
   readRange,
   readSlice,
 } from './checks.ts'
@@ -39,8 +39,6 @@ import { noDeadline, ofSession } from './flow-call.ts'
 import type { ClaimOptions, ClaimOutcome } from './lease.ts'
 import { eventPage } from './log-pages.ts'
 import { finalStatuses, type PrepareOptions, prepareChange } from './prepare-change.ts'
-import { putConversation } from './put-conversation.ts'
-import { putSummary } from './put-summary.ts'
 import {
   decodeCall,
   decodeConversation,
@@ -52,6 +50,7 @@ import {
   listConversation,
 } from './rows.ts'
 import type { BlobSlice, TenantStore, WhoOptions } from './store.ts'
+import { putConversation, putSummary, tenantChanges } from './tenant-rows.ts'
 
 const defaultPage = 100
 
@@ -236,8 +235,8 @@ export function createTenantStore(context: StoreContext, tenant: string): Tenant
       checkId('conversation id', id)
       const row = await driver.getConversation(tenant, id)
       if (!row) return null
-      const { agent, lastSeq } = decodeConversation(row)
-      return { agent, lastSeq, isIdle: row.idleSeq === lastSeq, isQuarantined: row.quarantinedAt !== null }
+      const { agent, owner, lastSeq } = decodeConversation(row)
+      return { agent, owner, lastSeq, isIdle: row.idleSeq === lastSeq, isQuarantined: row.quarantinedAt !== null }
     },
     async listConversations(input) {
       const filter = readFilter(input)
@@ -249,9 +248,13 @@ export function createTenantStore(context: StoreContext, tenant: string): Tenant
         return record
       })
     },
+    ...tenantChanges(driver, tenant),
     async deleteConversation(id) {
       checkId('conversation id', id)
-      return (await driver.deleteConversation(tenant, id)) > 0
+      const isDeleted = (await driver.deleteConversation(tenant, id)) > 0
+      // Feeds of this process read the row again; those of others find the tombstone.
+      if (isDeleted) hints.emit({ tenant, id, seq: 0 })
+      return isDeleted
     },
 
     async getToolCall(callId) {
@@ -264,7 +267,7 @@ export function createTenantStore(context: StoreContext, tenant: string): Tenant
       return (await driver.pendingCalls(tenant, id)).map(decodeCall)
     },
     async pendingInbox(input) {
-      const page = readPage(input)
+      const page = readInboxFilter(input)
       const rows = await driver.inbox(tenant, { limit: defaultPage, ...page })
       if (!rows) throw new CallNotFoundError(page.before ?? '')
       return rows.map((row) => {
@@ -313,12 +316,14 @@ export function createTenantStore(context: StoreContext, tenant: string): Tenant
     },
 
     async fork(id, newId, options) {
-      const { at, agent } = readOptions('options', options, ['at', 'agent'])
+      const { at, agent, owner } = readOptions('options', options, ['at', 'agent', 'owner'])
       checkId('conversation id', id)
       checkNewId('new conversation id', newId)
       if (at !== undefined) checkWhole('at', at, 0)
       if (agent !== undefined) checkId('agent', agent)
-      const outcome = await driver.fork(tenant, id, newId, { at: at ?? null, agent: agent ?? null })
+      if (owner !== undefined) checkId('owner', owner)
+      const request = { at: at ?? null, agent: agent ?? null, owner: owner ?? null }
+      const outcome = await driver.fork(tenant, id, newId, request)
       if (outcome === 'missing') throw new ConversationNotFoundError(id)
       if (outcome === 'exists') throw new ConversationExistsError(newId)
       if (outcome !== 'ok')

@@ -35,6 +35,9 @@ export type Upkeep = {
   /** Returns the space of removed rows to the disk, where the backend does not do so itself. */
   compact?(): Promise<void>
 
+  /** What was recorded in the last `windowMs`, for figures of health. Bounded: see `mostFigures`. Optional. */
+  figures?(windowMs: number): Promise<StoredFigures>
+
   /** Reads the schema versions without changing anything. `found` is null when there is no store yet; `known` is what this version writes. */
   schema(): Promise<SchemaVersions>
   /** Migrates the schema to `known`, as the first use of the store does. */
@@ -87,6 +90,7 @@ export type Rebuilt = {
     readonly idleSeq?: number
     readonly title?: string | null
     readonly childOf?: string | null
+    readonly owner?: string
     readonly wakeAt?: number
   }
   readonly putCalls: readonly StoredCall[]
@@ -175,3 +179,43 @@ export type Orphans = {
   readonly owner: string
   readonly count: number
 }
+
+/** What a store has recorded since a moment, for figures of its health. Each list is bounded; `isPartial` says that there was more. */
+export type StoredFigures = {
+  /** By the store's clock. */
+  readonly now: number
+  readonly storeBytes: number | null
+  /** Of `turn_ended`, `tool_started`, `tool_result` and `resolution`, in any order. `log` tells the logs apart. */
+  readonly events: readonly FigureEvent[]
+  readonly modelCalls: readonly FigureCall[]
+  readonly inbox: { readonly waiting: number; readonly oldestAt: number | null }
+  /** Calls that waited for an answer and no longer do. */
+  readonly answered: readonly { readonly createdAt: number; readonly resolvedAt: number }[]
+  readonly nodes: readonly { readonly holder: string; readonly leases: number; readonly nextLapseAt: number }[]
+  readonly expiry: { readonly overdue: number; readonly oldestDueAt: number | null }
+  readonly isPartial: boolean
+}
+
+/** `callId` is null in the end of a turn; `status` is that of a turn or an answer, and `reason` that of a turn. */
+type FigureEvent = {
+  readonly log: string | number
+  readonly type: string
+  readonly at: number
+  readonly callId: string | null
+  readonly status: string | null
+  readonly reason: string | null
+}
+
+/** `model`, `usage` and `status` as they are stored. */
+type FigureCall = {
+  /** As in events. */
+  readonly log: string | number
+  readonly at: number
+  readonly latencyMs: number | null
+  readonly status: string
+  readonly model: string | null
+  readonly usage: string | null
+}
+
+/** The most rows of each kind that figures are made of. */
+export const mostFigures = { events: 20_000, modelCalls: 10_000, logs: 1_000, calls: 20_000, nodes: 100 }

@@ -4,6 +4,7 @@ import { Lru } from '../base/lru.ts'
 import type { LogEvent } from '../log/events.ts'
 import { foldEvents } from '../log/fold-events.ts'
 import { type ConversationState, emptyState } from '../log/state.ts'
+import { hasReplaced } from '../log/superseded.ts'
 import { boundState, eventsWeight, foldWithin, rememberTrim, shownBytes, stateWeight } from '../log/trim-state.ts'
 import { knownPart } from '../log/validate-event.ts'
 import { isSameLog, isStillThere, pagesAfter, pagesFrom, readBounds } from './log-pages.ts'
@@ -105,7 +106,10 @@ export function bounded(workingSet: WorkingSet): WorkingSet {
   return state === workingSet.state ? workingSet : { ...workingSet, state, weight: stateWeight(state) }
 }
 
-/** Null when the log is not the one that was folded: it was deleted, and another has its name. Default: nothing is left out. */
+/**
+ * Null when the log has to be read from the start: it was deleted, and another has its name, or turns were withdrawn that a summary may stand for here.
+ * Default: nothing is left out.
+ */
 export async function caughtUp(
   store: TenantStore,
   id: string,
@@ -115,7 +119,11 @@ export async function caughtUp(
   const { state, lastAt } = known
   if (state.lastSeq === 0) return null
   const expected = { seq: state.lastSeq, at: lastAt }
-  return readOn(store, id, known, pagesAfter(store, id, { after: expected.seq - 1 }), { within, expected })
+  const caught = await readOn(store, id, known, pagesAfter(store, id, { after: expected.seq - 1 }), {
+    within,
+    expected,
+  })
+  return caught && hasReplaced(caught.state, state) ? null : caught
 }
 
 /** Reads from the latest summary on. Default: nothing is left out. */

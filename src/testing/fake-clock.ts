@@ -68,7 +68,7 @@ function promisesSettled(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve))
 }
 
-/** Waits until a conversation's log is in a phase: `idle`, `running`, `awaiting_input` or `terminating`. */
+/** Waits until a conversation's log is in a phase: `idle`, `running`, `waiting` or `terminating`. */
 export async function untilState(conversation: Pick<Conversation, 'watch'>, phase: View['phase']): Promise<View> {
   let view: View | null = null
   for await (const event of conversation.watch()) {

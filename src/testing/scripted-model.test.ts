@@ -111,6 +111,7 @@ describe.each(['v3', 'v4'] as const)('a scripted model of specification %s', (sp
         prompt,
         options: {
           abortSignal: expect.any(AbortSignal),
+          includeRawChunks: true,
           maxOutputTokens: 9,
           responseFormat: { type: 'json', schema: { type: 'object' } },
         },
@@ -167,10 +168,22 @@ describe.each(['v3', 'v4'] as const)('a scripted model of specification %s', (sp
     const controller = new AbortController()
     const model = scripted({ text: ['a', 'b'], delayMs: 3_600_000 })
     const calling = call(model, { signal: controller.signal })
-    await vi.waitUntil(() => vi.getTimerCount() === 1)
+    // One is the limit of the stream, the other the pause.
+    await vi.waitUntil(() => vi.getTimerCount() === 2, { timeout: 20_000 })
     controller.abort()
     expect((await calling).message).toMatchObject({ status: 'aborted', parts: [{ text: 'a' }] })
     expect(vi.getTimerCount()).toBe(0)
+  })
+
+  test('stalls when it is told to, and warns before it answers', async () => {
+    const model = scripted({ text: ['a', 'b'], stallAfter: 1, warnings: ['mind the gap'] })
+    const warnings: string[] = []
+    const { message } = await call(model, {
+      timeouts: { firstChunkMs: 60_000, betweenChunksMs: 500, totalMs: 60_000 },
+      onAttempt: (attempt) => warnings.push(...attempt.warnings),
+    })
+    expect(message).toMatchObject({ status: 'failed', parts: [{ text: 'a' }], error: { code: 'model_timed_out' } })
+    expect(warnings).toEqual(['other: mind the gap'])
   })
 
   test('pauses and goes on', async () => {
@@ -229,6 +242,7 @@ async function call(model: LanguageModel, attributes: Partial<ModelRequest> = {}
     tools: [],
     settings: {},
     retry: false,
+    timeouts: { firstChunkMs: 60_000, betweenChunksMs: 60_000, totalMs: 60_000 },
     signal: new AbortController().signal,
     clock: systemClock,
     newCallId: () => `c${++calls}`,

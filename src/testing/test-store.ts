@@ -10,16 +10,19 @@ import { expiry, rounds } from './conformance/expiry.ts'
 import { forkCalls, forkDormancy } from './conformance/fork-calls.ts'
 import { forkLog, movedLogs } from './conformance/fork-log.ts'
 import { leasesAndEpochs } from './conformance/leases-and-epochs.ts'
+import { outbox } from './conformance/outbox.ts'
+import { owners } from './conformance/owners.ts'
 import { quarantine } from './conformance/quarantine.ts'
 import { keys, refusedCommits } from './conformance/refused-commits.ts'
 import { closing, hints, reopening, snapshots } from './conformance/reopening.ts'
 import { createSuite, type Suite } from './conformance/suite.ts'
 import { blobs, summariesAndRevival } from './conformance/summaries-and-revival.ts'
 import { ids, tenants } from './conformance/tenants.ts'
-import { titles } from './conformance/titles.ts'
+import { searching, titles } from './conformance/titles.ts'
 import { modelCalls, upkeep } from './conformance/upkeep.ts'
 import { values } from './conformance/values.ts'
 import { clocks, dueWork, wakeUps } from './conformance/wake-ups.ts'
+import { withdrawal } from './conformance/withdrawal.ts'
 
 /** The store under test, as the suite gets it. */
 export type StoreUnderTest = {
@@ -71,6 +74,8 @@ const promises: readonly ((suite: Suite) => void)[] = [
   refusedCommits,
   keys,
   leasesAndEpochs,
+  owners,
+  searching,
   quarantine,
   movedLogs,
   creation,
@@ -85,6 +90,7 @@ const promises: readonly ((suite: Suite) => void)[] = [
   dueWork,
   clocks,
   summariesAndRevival,
+  withdrawal,
   conversations,
   titles,
   listing,
@@ -105,6 +111,7 @@ const promises: readonly ((suite: Suite) => void)[] = [
   closing,
   reopening,
   upkeep,
+  outbox,
 ]
 
 /** What the suite needs from a test runner. vitest and jest fit as they are, `node:test` with the `expect` package. */

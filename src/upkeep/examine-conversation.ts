@@ -9,7 +9,7 @@ import { baseOf } from '../log/state.ts'
 import { validateEvent } from '../log/validate-event.ts'
 import type { StoredCall, StoredEvent, StoredSummary } from '../store/driver.ts'
 import type { Parent } from '../store/records.ts'
-import { decoded, decodeEvent } from '../store/rows.ts'
+import { decoded, decodeEvent, openerIn } from '../store/rows.ts'
 import type { ConversationRow, UpkeepConversation } from '../store/upkeep.ts'
 import { compareCall, ExpectedBlobRefs, ExpectedCalls } from './expected-calls.ts'
 import { type Finding, type FindingCode, finding } from './finding.ts'
@@ -23,6 +23,8 @@ export type LogFacts = {
   readonly folded: Folded | null
   /** The title set by an event of this log, and its `seq`. */
   readonly title: { readonly text: string | null; readonly seq: number } | null
+  /** Who its first message, or the start of its session, says has opened it. */
+  readonly opener: string | null
   /** The last waking event that needs no lease; and the last event that only the owner appends. */
   readonly lastWaking: { readonly seq: number; readonly at: number } | null
   readonly lastOwned: number
@@ -76,6 +78,7 @@ export class ConversationExaminer {
   #hasFolded = false
   #title: LogFacts['title'] = null
   #lastWaking: LogFacts['lastWaking'] = null
+  #opener: string | null = null
   #lastOwned = 0
   #fsmAtCached: FsmState | null = null
 
@@ -148,6 +151,7 @@ export class ConversationExaminer {
       lastAt: this.#at,
       folded,
       title: this.#title,
+      opener: this.#opener,
       lastWaking: this.#lastWaking,
       lastOwned: this.#lastOwned,
       fsmAtCached: this.#fsmAtCached,
@@ -216,6 +220,7 @@ export class ConversationExaminer {
   #note(event: LogEvent): void {
     const { seq, at, type } = event
     if (type === 'titled') this.#title = { text: event.content.title, seq }
+    this.#opener ??= openerIn([event])
     if (wakingTypes.has(type)) this.#lastWaking = { seq, at }
     if (!foreignTypes.has(type)) this.#lastOwned = seq
   }

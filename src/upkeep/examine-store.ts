@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { checkId } from '../store/checks.ts'
+import type { Outbox, SubscriberState } from '../store/outbox.ts'
 import type { Store } from '../store/store.ts'
 import type { BlobHead, Orphans, Upkeep } from '../store/upkeep.ts'
 import { ConversationExaminer } from './examine-conversation.ts'
@@ -40,13 +41,16 @@ export type Examination = {
  * Reads a whole store at one moment and checks every row against its log. With `repair` it rebuilds derived rows and examines the store again. Safe while other
  * processes use the store: a conversation with a lease is left to its holder.
  */
-export async function examineStore(store: Pick<Store, 'upkeep'>, options: ExamineOptions = {}): Promise<Examination> {
+export async function examineStore(
+  store: Pick<Store, 'upkeep' | 'outbox'>,
+  options: ExamineOptions = {},
+): Promise<Examination> {
   const { tenant, repair, onRepair, signal } = options
   if (tenant !== undefined) checkId('tenant', tenant)
   const upkeep = upkeepOf(store)
   const damaged = new Map<string, { tenant: string; id: string }>()
   let hasOrphans = false
-  const first = await examine(upkeep, options, (found) => {
+  const first = await examine(upkeep, store.outbox, options, (found) => {
     if (!found.isDerived) return
     if (found.conversation === null || found.tenant === null) hasOrphans = true
     else
@@ -65,13 +69,14 @@ export async function examineStore(store: Pick<Store, 'upkeep'>, options: Examin
     await onRepair?.(done)
   }
   const { onFinding: _, ...quietly } = options
-  return { ...(await examine(upkeep, quietly, () => {})), repaired }
+  return { ...(await examine(upkeep, store.outbox, quietly, () => {})), repaired }
 }
 
 type Result = Omit<Examination, 'repaired'>
 
 function examine(
   upkeep: Upkeep,
+  outbox: Outbox | undefined,
   { tenant, agents, onFinding, onProgress, signal }: ExamineOptions,
   also: (found: Finding) => void,
 ): Promise<Result> {
@@ -129,7 +134,11 @@ function examine(
       },
       tombstone: (tombstone) => writer.tombstone(tombstone),
     })
-    if (tenant === undefined) for await (const orphans of reader.orphans()) await report(orphansFinding(orphans))
+    if (tenant === undefined) {
+      for await (const orphans of reader.orphans()) await report(orphansFinding(orphans))
+      for (const state of (await outbox?.subscribers()) ?? [])
+        if (state.stoppedAt !== null) await report(stoppedFinding(state))
+    }
     return { conversations: writer.conversations, digest: await writer.end(), faults, notices }
   })
 }
@@ -147,6 +156,12 @@ function* blobFindings(
   if (references === 0 && pins <= 0) {
     yield finding('blob_unreferenced', place, `blob ${hash} has no reference and no pin`)
   }
+}
+
+function stoppedFinding({ name, stoppedAt, waiting, failed }: SubscriberState): Finding {
+  const since = new Date(stoppedAt!).toISOString()
+  const problem = `no process has claimed the subscriber '${name}' for 7 days: since ${since} nothing is recorded for it (${waiting} wait, ${failed} failed)`
+  return finding('subscriber_stopped', { tenant: null, conversation: null }, problem)
 }
 
 function orphansFinding({ table, owner, count }: Orphans): Finding {

@@ -8,17 +8,17 @@ import type { LogEvent } from '../log/events.ts'
 import { type FlowQuestion, FlowQuestions } from '../log/flow-questions.ts'
 import { type CallEvent, foldCall, isCallEvent, newCall } from '../log/fold-call.ts'
 import type { CallState } from '../log/state.ts'
-import { loggedError, rowStatus } from '../store/change.ts'
+import { loggedError, noticeOf, rowStatus } from '../store/change.ts'
 import type { StoredCall, StoredEvent } from '../store/driver.ts'
 import { flowCall } from '../store/flow-call.ts'
 import { encodeCall } from '../store/prepare-change.ts'
-import { decoded } from '../store/rows.ts'
+import { decoded, encodeNotice } from '../store/rows.ts'
 import type { FindingCode } from './finding.ts'
 
 /** What the row of one call must be, according to the log. Small: it has a digest of the texts. */
 type ExpectedCall = {
   readonly id: string
-  /** Covers name, args, prompt and result. */
+  /** Covers name, args, prompt, notice and result. */
   readonly digest: string
   readonly status: StoredCall['status']
   /** The row may also say `errored`: for a call that was ended by id, only the row tells the two apart. */
@@ -46,6 +46,7 @@ type Tracked = {
   args: Text
   suspendedArgs: Text
   prompt: Text
+  notice: string | null
   result: Text | null
   isRowInFork: boolean
 }
@@ -101,6 +102,7 @@ export class ExpectedCalls {
     if (event.type === 'suspension') {
       tracked.suspendedArgs = tracked.args
       tracked.prompt = this.#text(callId, event.content.prompt)
+      tracked.notice = encodeNotice(noticeOf(call, event.content))
       tracked.result = null
     } else if (event.type === 'resolution') {
       const answered = call.rounds.find(({ resolution }) => resolution?.seq === event.seq)
@@ -117,6 +119,7 @@ export class ExpectedCalls {
       args,
       suspendedArgs: args,
       prompt: nothing,
+      notice: null,
       result: null,
       isRowInFork: false,
     }
@@ -139,10 +142,16 @@ export class ExpectedCalls {
   #note(tracked: Tracked): void {
     if (!this.#hasRow(tracked)) return
     const row = rowOf(tracked, this.#conversationId)
-    const { call, name, suspendedArgs, prompt, result } = tracked
+    const { call, name, suspendedArgs, prompt, notice, result } = tracked
     this.#rows.set(call.callId, {
       ...row,
-      digest: joined([name, suspendedArgs, prompt, result ?? nothing].map(({ digest }) => digest)),
+      digest: joined([
+        name.digest,
+        suspendedArgs.digest,
+        prompt.digest,
+        digestOrNone(notice),
+        (result ?? nothing).digest,
+      ]),
       mayBeErrored: mayBeErrored(call),
       isOptional: false,
       suspendedAt: call.rounds.map(({ at }) => at),
@@ -152,6 +161,7 @@ export class ExpectedCalls {
       name: name.whole!,
       args: suspendedArgs.whole!,
       prompt: prompt.whole!,
+      notice,
       result: result?.whole ?? null,
     }
     this.#whole.set(call.callId, { ...row, ...whole, meta: null })
@@ -162,7 +172,7 @@ export class ExpectedCalls {
     const { at, end } = question
     const times = { expiresAt: null, createdAt: at, resolvedAt: end?.at ?? null, resolvedSeq: null }
     const expected = { ...row, ...times, conversationId: this.#conversationId }
-    const { name: _name, args: _args, prompt: _prompt, result: _result, ...short } = expected
+    const { name: _name, args: _args, prompt: _prompt, notice: _notice, result: _result, ...short } = expected
     this.#rows.set(row.id, {
       ...short,
       digest: textDigest(expected),
@@ -195,8 +205,12 @@ function mayBeErrored({ rounds, result }: CallState): boolean {
   return resolution?.status === 'denied' && (kind === 'approval' || result?.ok === false)
 }
 
-function textDigest({ name, args, prompt, result }: StoredCall): string {
-  return joined([name, args, prompt, result].map((text) => (text === null ? nothing.digest : digestOf(text))))
+function textDigest({ name, args, prompt, notice, result }: StoredCall): string {
+  return joined([name, args, prompt, notice, result].map(digestOrNone))
+}
+
+function digestOrNone(text: string | null): string {
+  return text === null ? nothing.digest : digestOf(text)
 }
 
 const nothing: Text = { digest: '', whole: null }
@@ -210,7 +224,7 @@ function joined(digests: readonly string[]): string {
 }
 
 /** Without `meta`, which is the application's: a row that is rebuilt keeps it. */
-type Row = Omit<StoredCall, 'name' | 'args' | 'prompt' | 'result' | 'meta'>
+type Row = Omit<StoredCall, 'name' | 'args' | 'prompt' | 'notice' | 'result' | 'meta'>
 
 function rowOf({ call }: Tracked, conversationId: string): Row {
   const round = call.rounds.at(-1)!
@@ -243,7 +257,7 @@ export function compareCall(
   if (row.status !== expected.status && !isErrored) names.push('status')
   if (!expected.suspendedAt.includes(row.createdAt)) names.push('createdAt')
   const isSameText = textDigest(row) === expected.digest || (isErrored && textDigest(asLogged(row)) === expected.digest)
-  if (!isSameText) names.push('name, args, prompt or result')
+  if (!isSameText) names.push('name, args, prompt, notice or result')
   if (names.length > 0) return { what: 'row', how: `differs from the log in ${names.join(', ')}` }
   if (row.expiresAt === expected.expiresAt) return null
   return {

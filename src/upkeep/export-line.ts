@@ -23,10 +23,10 @@ export function bytesLine(bytes: Uint8Array): string {
 }
 
 export function conversationLine(conversation: RestoredConversation): string {
-  const { id, kind, agent, status, createdAt, updatedAt, wakeAt, isDormant, childOf } = conversation
+  const { id, kind, agent, owner, status, createdAt, updatedAt, wakeAt, isDormant, childOf } = conversation
   const { settings, fsmState, title, parent } = conversation
   return line(
-    { line: 'conversation', id, kind, agent, status, createdAt, updatedAt, wakeAt, isDormant, childOf },
+    { line: 'conversation', id, kind, agent, owner, status, createdAt, updatedAt, wakeAt, isDormant, childOf },
     { settings, fsmState, title, parent },
   )
 }
@@ -39,10 +39,10 @@ export function rowLine({ type, row }: ConversationRow): string {
     }
     case 'call': {
       const { id, executor, status, round, kind, expiresAt, createdAt, resolvedAt, resolvedSeq } = row
-      const { name, args, result, prompt, meta } = row
+      const { name, args, result, prompt, notice, meta } = row
       return line(
         { line: type, id, executor, status, round, kind, expiresAt, createdAt, resolvedAt, resolvedSeq },
-        { name, args, result, prompt, meta },
+        { name, args, result, prompt, notice, meta },
       )
     }
     case 'summary': {

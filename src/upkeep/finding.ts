@@ -39,6 +39,7 @@ export const findingCodes = {
   status_differs: { advice: rebuild, isDerived: true },
   title_differs: { advice: rebuild, isDerived: true },
   child_of_differs: { advice: rebuild, isDerived: true },
+  owner_missing: { advice: rebuild, isDerived: true },
   wake_up_missing: { advice: rebuild, isDerived: true },
   call_row_missing: { advice: rebuild, isDerived: true },
   call_row_differs: { advice: rebuild, isDerived: true },
@@ -61,6 +62,13 @@ export const findingCodes = {
   snapshot_unreadable: { advice: 'Save the snapshot again, or delete its conversation' },
   quarantined: {
     advice: 'Find out why its processes died, then release it with perdure unquarantine, or cancel its turn',
+  },
+  scope_missing: {
+    advice: 'Correct restoreScope, or what it depends on; the conversation goes on by itself within a minute',
+  },
+  subscriber_stopped: {
+    advice: 'Start a process that has the subscriber, or remove it with perdure deliveries --remove',
+    isNotice: true,
   },
   lease_absurd: { advice: 'Stop the process that holds it, or wait until the lease expires' },
   orphaned_events: { advice: 'Restore the conversation they belong to from a backup' },

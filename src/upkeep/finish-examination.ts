@@ -5,7 +5,7 @@ import { childCalls, childIdOf, childTurnIdOf } from '../log/child-call.ts'
 import { encode } from '../log/codec.ts'
 import { type FsmState, fsmStateOf, saysTheSame, statusOf } from '../log/fsm-state.ts'
 import { nextStep } from '../log/next-step.ts'
-import { type ConversationState, findTurn } from '../log/state.ts'
+import { type ConversationState, findTurn, openTurn } from '../log/state.ts'
 import { decoded } from '../store/rows.ts'
 import type { Rebuilt, UpkeepReader } from '../store/upkeep.ts'
 import type { ConversationExaminer, LogFacts } from './examine-conversation.ts'
@@ -157,6 +157,9 @@ function checkColumns(
       `it is filed as a child of ${named(conversation.childOf)}, not of ${named(childOf)}`,
     )
   }
+  if (conversation.owner === null && facts.opener !== null) {
+    set('owner', 'owner_missing', facts.opener, `its row names no owner, but '${facts.opener}' opened it`)
+  }
   const { folded } = facts
   if (!folded) return columns
   if (facts.lastSeq > 0 && conversation.kind !== folded.kind) {
@@ -171,6 +174,8 @@ function checkColumns(
   if (title !== undefined && conversation.title !== title) {
     set('title', 'title_differs', title, `its title is ${conversation.title}, the log says ${title}`)
   }
+  const missing = folded.kind === 'conversation' ? openTurn(folded.state)?.scopeMissing : undefined
+  if (missing) examiner.add('scope_missing', `it waits for the scope of '${missing.who}', which could not be restored`)
   const fsm = folded.kind === 'flow' ? flowFsmOf(examiner) : fsmOf(examiner, facts, folded.state)
   if (fsm !== 'as it is') {
     set(
@@ -225,9 +230,14 @@ function fsmOf(
   state: ConversationState,
 ): FsmState | null | 'as it is' {
   const isUpToDate = cached !== null && (cached.lastSeq >= lastOwned || (fsmAtOwned && saysTheSame(cached, fsmAtOwned)))
-  if (isUpToDate && isDeepStrictEqual(cached, fsmAtCached)) return 'as it is'
+  if (isUpToDate && fsmAtCached && isCacheOf(cached, fsmAtCached)) return 'as it is'
   if (conversation.fsmState === null && lastOwned === 0) return 'as it is'
   return fsmStateOf(state)
+}
+
+/** Rows of older versions have no `lastMessage`, and neither has a state whose message was too long to keep. Nothing is decided by it. */
+function isCacheOf({ lastMessage: cached, ...row }: FsmState, { lastMessage, ...state }: FsmState): boolean {
+  return isDeepStrictEqual(row, state) && (!cached || !lastMessage || isDeepStrictEqual(cached, lastMessage))
 }
 
 /** Whether a message would wrongly be accepted as if nothing were open. An `idleSeq` before the log's end means nothing. */

@@ -33,6 +33,10 @@ export class ImportLine {
     return this.#fields[name] === null ? null : this.string(name)
   }
 
+  has(name: string): boolean {
+    return Object.hasOwn(this.#fields, name)
+  }
+
   oneOf<T extends string>(name: string, allowed: readonly T[]): T {
     const value = this.#fields[name]
     if (!allowed.includes(value as T)) throw this.invalid(`'${name}' is not one of ${allowed.join(', ')}`)

@@ -10,6 +10,7 @@ export function conversationIn(line: ImportLine): RestoredConversation {
     id: idIn(line, 'id'),
     kind: line.oneOf('kind', ['conversation', 'flow']),
     agent: agent === null ? null : idIn(line, 'agent'),
+    owner: line.has('owner') && line.stringOrNull('owner') !== null ? idIn(line, 'owner') : null,
     status: line.oneOf('status', conversationStatuses),
     settings: line.json('settings'),
     fsmState: line.jsonOrNull('fsmState'),
@@ -101,6 +102,7 @@ function callIn(line: ImportLine, conversationId: string): Extract<ConversationR
     args: line.json('args'),
     result: line.jsonOrNull('result'),
     prompt: line.jsonOrNull('prompt'),
+    notice: line.jsonOrNull('notice'),
     meta: line.jsonOrNull('meta'),
   }
 }

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { ImportExistsError } from '../base/errors/store-errors.ts'
-import { rowSize } from '../store/rows.ts'
+import { decoded, openerIn, rowSize } from '../store/rows.ts'
 import type { Store } from '../store/store.ts'
 import type { ConversationRow, RestoredConversation, RestoreOutcome, Upkeep } from '../store/upkeep.ts'
 import type { ImportLine } from './import-line.ts'
@@ -123,19 +123,21 @@ class Restoring {
   }
 
   async #conversation(line: ImportLine, tenant: string, source: ImportSource): Promise<void> {
-    const conversation = conversationIn(line)
+    const written = conversationIn(line)
     const rows = source.rows(line)
     const held: ConversationRow[] = []
+    const conversation = () => (line.has('owner') ? written : { ...written, owner: ownerIn(held) })
     let size = 0
     while (size <= heldBytes) {
       const next = await rows.next()
-      if (next.done) return this.#beside(() => this.#restore(line, tenant, conversation, listed(held)))
+      if (next.done) return this.#beside(() => this.#restore(line, tenant, conversation(), listed(held)))
       held.push(next.value)
       size += rowSize(next.value)
     }
     await this.settled()
+    const known = conversation()
     const rest = joined(held, rows)
-    await this.#restore(line, tenant, conversation, rest)
+    await this.#restore(line, tenant, known, rest)
     // A skipped conversation still has unread rows.
     for await (const _ of rest);
   }
@@ -202,3 +204,13 @@ async function* joined(held: ConversationRow[], rest: AsyncIterable<Conversation
   yield* held.splice(0)
   yield* rest
 }
+
+/** Exports of older versions do not say who opened a conversation; its first events do, and they come first. */
+function ownerIn(rows: readonly ConversationRow[]): string | null {
+  const events = rows.flatMap(({ type, row }) =>
+    type === 'event' && openingTypes.has(row.type) ? [{ type: row.type, content: decoded(row.content) }] : [],
+  )
+  return openerIn(events)
+}
+
+const openingTypes: ReadonlySet<string> = new Set(['user_msg', 'flow_started'])

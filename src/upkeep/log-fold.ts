@@ -205,7 +205,10 @@ async function firstPlaces(
   for await (const { type, row } of reader.rows(tenant, conversation.id)) {
     if (type !== 'event') break
     if (!['user_msg', 'assistant_msg', 'tool_call'].includes(row.type)) continue
-    const name = madeBy(decodeEvent(conversation.id, row))
+    const event = decodeEvent(conversation.id, row)
+    const place = nameOf({ what: 'place', id: String(row.seq) })
+    if (event.type === 'user_msg' && wanted.has(place)) places.set(place, row.seq)
+    const name = madeBy(event)
     if (name !== null && wanted.has(name) && !places.has(name)) places.set(name, row.seq)
   }
   return places

@@ -53,7 +53,7 @@ const stories: [string, NewEvent[], string[]][] = [
   ['a call is started', [...calling, started('c1')], ['tool_call_started c1']],
   ['a call ends well', [...calling, started('c1'), succeeded('c1')], ['tool_call_resolved c1']],
   ['a call ends badly', [...calling, started('c1'), failed('c1', 'no')], ['tool_call_errored c1']],
-  ['a call waits', [...asking, suspended('c1', 'approval')], ['suspended c1', 'state_changed awaiting_input']],
+  ['a call waits', [...asking, suspended('c1', 'approval')], ['suspended c1', 'state_changed waiting']],
   [
     'an approval lets the turn go on; the call has not ended',
     [...asking, suspended('c1', 'approval'), resolved('c1', 'approval')],

@@ -6,6 +6,7 @@ import {
   failed,
   marked,
   placed,
+  replacing,
   replied,
   resolved,
   said,
@@ -77,6 +78,20 @@ describe('what a page reads about a failure', () => {
     expect(JSON.stringify(discloseMessages(viewOf('c', whole).messages, hidden))).not.toContain('hunter2')
     for (const live of announced()) expect(JSON.stringify(discloseLive(live, hidden))).not.toContain('hunter2')
     expect(announced().some((live) => JSON.stringify(live).includes('hunter2'))).toBe(true)
+  })
+
+  test('differs from what an operator reads in the texts of failures alone', () => {
+    const asRead = (value: unknown) => withFailures(value, (text) => text.includes('hunter2'))
+    const asShown = (value: unknown) =>
+      withFailures(value, (text) => /^(It failed.*|the agent 'child' failed \(call .*|model_rejected)$/.test(text))
+    const view = viewOf('c', whole)
+    const seed = (story[0] as Extract<NewEvent, { type: 'seeded' }>).content.state
+    expect(asShown(discloseEvents(events, hidden))).toEqual(asRead(events))
+    expect(asShown(discloseView(view, hidden))).toEqual(asRead(view))
+    expect(asShown(discloseState(whole, hidden))).toEqual(asRead(whole))
+    expect(asShown(discloseMessages(view.messages, hidden))).toEqual(asRead(view.messages))
+    expect(asShown(discloseSnapshot(seed, hidden))).toEqual(asRead(seed))
+    for (const live of announced()) expect(asShown(discloseLive(live, hidden))).toEqual(asRead(live))
   })
 
   test('is not in an event that a later version wrote, nor is anything else of it', () => {
@@ -182,6 +197,58 @@ describe('what a page reads about a failure', () => {
   })
 })
 
+test('what a watcher gets is disclosed as events, live events and views are', () => {
+  for (const event of events) expect(discloseWatched(event, hidden)).toEqual(discloseEvents([event], hidden)[0])
+  for (const live of announced()) expect(discloseWatched(live, hidden)).toEqual(discloseLive(live, hidden))
+  const view = viewOf('c', whole)
+  expect(discloseWatched({ type: 'snapshot', view }, hidden)).toEqual({
+    type: 'snapshot',
+    view: discloseView(view, hidden),
+  })
+})
+
+test('failures of turns that were withdrawn are not told either, nor of what they were replaced by', () => {
+  const log = placed([...story, replacing(2, 't2')])
+  const withdrawn = foldEvents(log)
+  expect(JSON.stringify(withdrawn)).toContain('hunter2')
+  expect(JSON.stringify(discloseState(withdrawn, hidden))).not.toContain('hunter2')
+  const replaced = foldEvents(placed([said('t2'), ended('t2')], log.length), withdrawn)
+  const shown = discloseState(replaced, hidden)
+  expect(JSON.stringify(replaced.turns)).toContain('hunter2')
+  expect(JSON.stringify(shown.turns)).not.toContain('hunter2')
+  expect(shown.turns[0]!.replaced!.calls.map(({ callId }) => callId)).toEqual(
+    replaced.turns[0]!.replaced!.calls.map(({ callId }) => callId),
+  )
+})
+
+test.each([
+  [{ status: 'completed', reason: `ok: ${secret}` }, true],
+  [{ status: 'failed' }, true],
+  [{ status: 'failed', reason: `model_rejected: ${secret}` }, false],
+  [{ status: 'detached', reason: `model_rejected: ${secret}` }, false],
+])('the outcome %j stays the same object: %s', (outcome, isSame) => {
+  expect(discloseOutcome(outcome, hidden) === outcome).toBe(isSame)
+  expect(discloseOutcome(outcome, everything)).toBe(outcome)
+})
+
+test('an answer that was refused, and an error meant for people, are told as they are', () => {
+  const denied = { status: 'denied', value: { ok: false, error: secret } } as const
+  expect(discloseResolution(denied, 'c1', hidden)).toBe(denied)
+  const meant = { status: 'failed', error: 'Your card was refused.', userFacing: true } as const
+  expect(discloseStanding(meant, hidden)).toBe(meant)
+})
+
+test('a failure that is no text is told as one, in messages and in seeds', () => {
+  const part = { type: 'provider_result', providerCallId: 'p1', name: 'search', result: { secret }, isError: true }
+  const [event] = placed([replied('t1', 'm1', 1)])
+  const message = { ...event, content: { ...event!.content, parts: [part] } } as unknown as LogEvent
+  const [shown] = discloseEvents([message], hidden)
+  expect(shown!.content).toMatchObject({ parts: [{ ...part, result: "It failed (call 'p1')." }] })
+  const seed = (result: Json): Json => ({ messages: [{ role: 'assistant', at: 0, parts: [{ ...callPart, result }] }] })
+  expect(discloseSnapshot(seed({ secret }), hidden)).toEqual(seed("It failed (call 'c0')."))
+  for (const none of [null, 'text', 7, ['x']]) expect(discloseSnapshot(none, hidden)).toBe(none)
+})
+
 test('full disclosure returns the same objects', () => {
   const view = viewOf('c', whole)
   expect(discloseView(view, everything)).toBe(view)
@@ -212,6 +279,13 @@ test('the reason why a turn of a snapshot failed is its code', () => {
   expect(discloseSnapshot(snapshot(secret), hidden)).toEqual(snapshot('internal_error'))
   const harmless = snapshot('interrupted')
   expect(discloseSnapshot(harmless, hidden)).toBe(harmless)
+  const replacing = (result: string, status = 'error') => ({
+    messages: [],
+    turns: [{ ...turn('completed', null), replaced: [{ ...callPart, status, result }] }],
+  })
+  expect(discloseSnapshot(replacing(secret), hidden)).toEqual(replacing("It failed (call 'c0')."))
+  const done = replacing('done', 'ok')
+  expect(discloseSnapshot(done, hidden)).toBe(done)
 })
 
 test('a message that no hook has passed is empty in events, wherever a page starts, and complete for operators', () => {
@@ -298,3 +372,8 @@ describe("the application's state", () => {
     expect(viewOf('c', emptyState).state).toBeNull()
   })
 })
+
+/** A copy in which each text of a failure is the same. */
+function withFailures(value: unknown, isFailure: (text: string) => boolean): unknown {
+  return JSON.parse(JSON.stringify(value), (_, part) => (typeof part === 'string' && isFailure(part) ? 'failed' : part))
+}

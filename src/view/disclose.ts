@@ -12,6 +12,7 @@ import type {
   UserPart,
 } from '../log/events.ts'
 import type { CallState, ConversationState, Round, TurnItem, TurnState } from '../log/state.ts'
+import type { Replaced } from '../log/superseded.ts'
 import { isKnownType } from '../log/validate-event.ts'
 import type { WatchEvent } from './growing-view.ts'
 import { hiddenChildError, hiddenError, hiddenReason, hideWithheld, safePart } from './hidden.ts'
@@ -79,7 +80,9 @@ export function discloseView(view: View, disclosure: Disclosure): View {
 export function discloseState(state: ConversationState, disclosure: Disclosure): ConversationState {
   const turns = mapped(state.turns, (turn) => discloseTurn(turn, disclosure))
   const seed = discloseSnapshot(state.seed, disclosure)
-  const shown = turns === state.turns && seed === state.seed ? state : { ...state, turns, seed }
+  const withdrawn = discloseReplaced(state.withdrawn, disclosure)
+  const isSame = turns === state.turns && seed === state.seed && withdrawn === state.withdrawn
+  const shown = isSame ? state : { ...state, turns, seed, ...(withdrawn ? { withdrawn } : {}) }
   if (disclosure.withheld || !shown.appState) return shown
   const { values, exposed } = shown.appState
   const keys = Object.keys(values)
@@ -88,13 +91,20 @@ export function discloseState(state: ConversationState, disclosure: Disclosure):
 }
 
 /** Discloses a folded turn. */
-export function discloseTurn(turn: TurnState, disclosure: Disclosure): TurnState {
+export function discloseTurn(given: TurnState, disclosure: Disclosure): TurnState {
+  const replaced = discloseReplaced(given.replaced, disclosure)
+  const turn = replaced && replaced !== given.replaced ? { ...given, replaced } : given
   const items = mapped(turn.items, (item) => discloseItem(item, disclosure))
   const calls = mapped(turn.calls, (call) => discloseCall(call, disclosure))
   if (disclosure.errors) return calls === turn.calls && items === turn.items ? turn : { ...turn, calls, items }
   const reason = turn.end && hiddenReason(turn.end.status, turn.end.reason)
   const end = turn.end && (reason === turn.end.reason ? turn.end : { ...turn.end, reason })
   return calls === turn.calls && items === turn.items && end === turn.end ? turn : { ...turn, calls, items, end }
+}
+
+function discloseReplaced(replaced: Replaced | undefined, disclosure: Disclosure): Replaced | undefined {
+  const calls = replaced && mapped(replaced.calls, (call) => discloseCall(call, disclosure))
+  return calls && calls !== replaced.calls ? { ...replaced, calls } : replaced
 }
 
 /** Discloses a person's message. */
@@ -166,11 +176,18 @@ export function discloseSnapshot(given: Json, disclosure: Disclosure): Json {
   return isSame ? snapshot : { ...snapshot, messages, ...(turns ? { turns } : {}) }
 }
 
-/** Why a turn of a snapshot failed is told as it is of any turn. */
-function withoutSnapshotReason(turn: Json): Json {
+/** Why a turn of a snapshot failed is told as it is of any turn, and so are the errors of calls that it lists. */
+function withoutSnapshotReason(given: Json): Json {
+  const turn = withoutReplacedErrors(given)
   if (!isObject(turn) || turn['status'] !== 'failed' || typeof turn['reason'] !== 'string') return turn
   const reason = hiddenReason('failed', turn['reason'])
   return reason === turn['reason'] ? turn : { ...turn, reason }
+}
+
+function withoutReplacedErrors(turn: Json): Json {
+  if (!isObject(turn) || !Array.isArray(turn['replaced'])) return turn
+  const replaced = mapped(turn['replaced'] as readonly Json[], withoutSnapshotError)
+  return replaced === turn['replaced'] ? turn : { ...turn, replaced }
 }
 
 /** A snapshot has the whole state of the application, and does not say which keys are exposed. */
@@ -184,7 +201,11 @@ function withoutData(snapshot: Json): Json {
 export function discloseEvent(event: LogEvent, disclosure: Disclosure): LogEvent {
   switch (event.type) {
     case 'user_msg': {
-      const content = discloseSaid(event.content)
+      const content = discloseSaid(disclosure.withheld ? event.content : withoutTrace(event.content))
+      return content === event.content ? event : { ...event, content }
+    }
+    case 'flow_started': {
+      const content = disclosure.withheld ? event.content : withoutTrace(event.content)
       return content === event.content ? event : { ...event, content }
     }
     case 'injection': {
@@ -202,6 +223,13 @@ export function discloseEvent(event: LogEvent, disclosure: Disclosure): LogEvent
     default:
       return disclosure.errors ? event : withoutErrors(event, disclosure)
   }
+}
+
+/** Traces are of the systems around the server, and of no use to a page. */
+function withoutTrace<Content extends { readonly traceparent?: string }>(content: Content): Content {
+  if (content.traceparent === undefined) return content
+  const { traceparent: _, ...shown } = content
+  return shown as Content
 }
 
 /** A change of state, as far as its keys are exposed. */
@@ -237,6 +265,8 @@ function withoutErrors(event: LogEvent, disclosure: Disclosure): LogEvent {
       const { status, reason } = event.content
       return { ...event, content: { ...event.content, reason: hiddenReason(status, reason) } }
     }
+    case 'scope_missing':
+      return { ...event, content: { ...event.content, reason: hiddenScope } }
     case 'state_refused':
       return { ...event, content: { ...event.content, reason: hiddenRefusal } }
     case 'seeded':
@@ -252,6 +282,9 @@ function withoutErrors(event: LogEvent, disclosure: Disclosure): LogEvent {
 
 /** The reason quotes a schema, or code of the application. */
 const hiddenRefusal = 'The state was not changed.'
+
+/** The reason quotes code of the application. */
+const hiddenScope = 'The scope could not be restored.'
 
 const flowFailed = 'The session failed.'
 

@@ -86,6 +86,16 @@ export class GrowingView {
   }
 }
 
+/**
+ * Applies events of the log to a view, such as the checkpoint that `view({ at })` gives. Pure, and computed once, however many events there are. Events that are
+ * in the view already change nothing; nor does what comes after a gap.
+ */
+export function foldView(checkpoint: View, events: Iterable<LogEvent>): View {
+  const growing = new GrowingView(checkpoint)
+  for (const event of events) growing.take(event)
+  return growing.view
+}
+
 /** What `watch` yields. */
 export type WatchEvent = { readonly type: 'snapshot'; readonly view: View } | LogEvent | LiveEvent
 

@@ -36,7 +36,7 @@ export function codeOf(reason: string | null): string {
 }
 
 /** Reasons of Perdure's own that are not error codes. */
-const ownReasons = new Set(['invalid_object', 'interrupted'])
+const ownReasons = new Set(['invalid_object', 'object_cut_off', 'interrupted'])
 
 /**
  * Whether the text is Perdure's own and the same whatever a tool threw. A text missing from this list is hidden, so rewording a message elsewhere reveals

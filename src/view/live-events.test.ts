@@ -21,6 +21,15 @@ test('drafts grow, and one that is discarded goes alone', () => {
   expect(live(writing, { type: 'message_discarded', turnId: 't1', messageId: 'm9' })).toBe(writing)
 })
 
+test('a later attempt at a message replaces the draft of the one before it, and an earlier one comes too late', () => {
+  const second = { ...delta('t1', 'm3', 'Again'), attempt: 2 } as LiveContent
+  const left = live(writing, second)
+  expect(left.drafts.map(({ messageId }) => messageId)).toEqual(['m2', 'm3'])
+  expect(live(left, delta('t1', 'm1'))).toBe(left)
+  const grown = live(left, { ...second, n: 2, delta: ' and again' } as LiveContent)
+  expect(grown.drafts.at(-1)).toMatchObject({ attempt: 2, parts: [{ text: 'Again and again' }] })
+})
+
 test('the progress of a call replaces its earlier progress, and no other call’s', () => {
   const again = live(writing, { ...progress('c1'), payload: 'more' } as never)
   expect(again.progress).toEqual({ c1: 'more', c2: { done: 'c2' } })

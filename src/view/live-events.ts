@@ -4,7 +4,7 @@ import { Fold } from '../log/fold-events.ts'
 import { type CallTally, type ConversationPhase, phaseOfTurn, tallyOf } from '../log/fsm-state.ts'
 import type { CallState, ConversationState, FoundCall } from '../log/state.ts'
 import { withoutContent } from './hidden.ts'
-import type { Activity, Children, Draft, DraftPart, LiveContent, LiveEvent, View } from './view.ts'
+import type { Activity, Children, Draft, DraftPart, LiveContent, LiveEvent, View, ViewPhase } from './view.ts'
 
 /** The parts of a view that are not computed from its log. */
 export type LiveParts = Pick<View, 'activity' | 'drafts' | 'progress' | 'children'>
@@ -83,11 +83,21 @@ export function isDelta(event: { readonly type: string }): event is DeltaEvent {
 
 /** Adds a delta to its draft. The deltas of one message come in order; a delta that is already there, or that follows a missing one, changes nothing. */
 export function appendDelta(drafts: readonly Draft[], event: DeltaEvent): readonly Draft[] {
-  const { turnId, messageId, n } = event
+  const { turnId, messageId, n, attempt } = event
   const known = drafts.find((draft) => draft.messageId === messageId)
   if (n !== (known?.n ?? 0) + 1) return drafts
-  const draft: Draft = { turnId, messageId, n, parts: appended(known?.parts ?? [], pieceOf(event)) }
-  return known ? drafts.map((candidate) => (candidate === known ? draft : candidate)) : [...drafts, draft]
+  const draft: Draft = {
+    ...{ turnId, messageId, n, parts: appended(known?.parts ?? [], pieceOf(event)) },
+    ...(attempt === undefined ? {} : { attempt }),
+  }
+  if (known) return drafts.map((candidate) => (candidate === known ? draft : candidate))
+  const others = drafts.filter((other) => other.turnId === turnId)
+  if (others.some((other) => attemptOf(other) > attemptOf(draft))) return drafts
+  return [...drafts.filter((other) => !others.includes(other) || attemptOf(other) === attemptOf(draft)), draft]
+}
+
+function attemptOf({ attempt = 1 }: Pick<Draft, 'attempt'>): number {
+  return attempt
 }
 
 function pieceOf(event: DeltaEvent): DraftPart {
@@ -146,7 +156,7 @@ export class Announcer {
     const contents: LiveContent[] = announcementsOf(event, isWithheld, before?.call ?? null, after?.call ?? null)
     if (this.#openTurnId !== null && this.#openTurnId !== turnBefore)
       contents.push({ type: 'turn_started', turnId: this.#openTurnId })
-    if (this.#phase !== phaseBefore) contents.push({ type: 'state_changed', state: this.#phase })
+    if (this.#phase !== phaseBefore) contents.push({ type: 'state_changed', state: viewPhase(this.#phase) })
     const { conversationId, seq } = event
     return {
       shown: isWithheld ? withoutContent(event as EventOf<'assistant_msg'>) : event,
@@ -169,6 +179,11 @@ export class Announcer {
     this.#openTurnId = turn?.turnId ?? null
     return phaseOfTurn(turn, this.#tally)
   }
+}
+
+/** The phase as people read it. */
+export function viewPhase(phase: ConversationPhase): ViewPhase {
+  return phase === 'awaiting_input' ? 'waiting' : phase
 }
 
 /** The call that an event is about. */

@@ -6,6 +6,7 @@ import {
   failed,
   marked,
   regenerated,
+  replacing,
   replied,
   resolved,
   said,
@@ -85,7 +86,7 @@ describe('messages', () => {
 
 describe('calls', () => {
   const phases: [string, NewEvent[], object][] = [
-    ['waiting before it starts', [], { phase: 'waiting', end: null }],
+    ['queued before it starts', [], { phase: 'queued', end: null }],
     ['running', [started('c1')], { phase: 'running', end: null }],
     ['ended well', [started('c1'), succeeded('c1')], { phase: 'ended', end: { ok: true, result: 'done' } }],
     [
@@ -109,7 +110,7 @@ describe('calls', () => {
     const asking = [said('t1'), replied('t1', 'm1', 1, { calls: ['c1'] }), called('c1', { gated: true })]
     const waiting = suspended('c1', 'approval', { prompt: 'Pay?', expiresInMs: 500 })
     const view = shown(...asking, waiting)
-    expect(view.phase).toBe('awaiting_input')
+    expect(view.phase).toBe('waiting')
     expect(view.pending).toMatchObject([
       {
         conversationId: 'story',
@@ -151,5 +152,26 @@ describe('what is live', () => {
     expect(over).toMatchObject({ activity: null, drafts: [], progress: {} })
     const without = viewOf('story', stateOf([said('t1'), ended('t1', 'failed')]), live)
     expect(without).toMatchObject({ activity: null, drafts: [], progress: {} })
+  })
+})
+
+describe('a turn that replaces others', () => {
+  const refunded = [...calling, started('c1'), succeeded('c1'), ended('t1'), replacing(1, 't2'), said('t2')]
+
+  test('is shown alone, and says how many variants there are and where the one before it ends', () => {
+    const { messages } = shown(...refunded, said('t2'))
+    expect(messages).toMatchObject([{ turnId: 't2', variants: 2, previousSeq: 6 }, { turnId: 't2' }])
+    expect(messages[1]).not.toHaveProperty('variants')
+    expect(shown(said('t1')).messages[0]).not.toHaveProperty('variants')
+  })
+
+  test('says of a call that waits that the same was done before', () => {
+    const asked = [replied('t2', 'm2', 8, { calls: ['c2', 'c3'] }), called('c2', { turnId: 't2', gated: true })]
+    const other = called('c3', { turnId: 't2', gated: true, args: { order: 'another' } })
+    const { pending } = shown(...refunded, ...asked, other, suspended('c2', 'approval'), suspended('c3', 'approval'))
+    expect(pending.map(({ callId, doneBefore }) => [callId, doneBefore])).toEqual([
+      ['c2', { callId: 'c1', outcome: 'done' }],
+      ['c3', undefined],
+    ])
   })
 })

@@ -1,19 +1,22 @@
+import { ScopeMissingError } from '../base/errors/runtime-errors.ts'
+import type { Json } from '../base/json.ts'
 import { leftOutOf } from '../log/abridge.ts'
 import { pickKeys } from '../log/app-state.ts'
 import { callPhase, deadlineOf, effectiveArgs } from '../log/call-phase.ts'
 import { childCalls, childIdOf } from '../log/child-call.ts'
 import { callPosition } from '../log/fold-call.ts'
 import { phaseOf } from '../log/fsm-state.ts'
-import { type CallState, type ConversationState, openTurn, type TurnState } from '../log/state.ts'
+import { type CallState, type ConversationState, openTurn, type TurnState, type UserItem } from '../log/state.ts'
+import { doneBefore } from '../log/superseded.ts'
 import { shownBytes, trimState } from '../log/trim-state.ts'
-import { type LiveParts, noChildren, nothingLive } from './live-events.ts'
-import type { Children, LeftOut, PendingItem, View, ViewCall, ViewMessage, ViewPart } from './view.ts'
+import { type LiveParts, noChildren, nothingLive, viewPhase } from './live-events.ts'
+import type { Children, LeftOut, PendingItem, View, ViewCall, ViewMessage, ViewPart, ViewUserMessage } from './view.ts'
 
 /** The view of a folded log, combined with its live parts. */
 export function viewOf(conversationId: string, log: ConversationState, live: LiveParts = nothingLive): View {
   const children = openChildren(log, live.children)
   const logged = phaseOf(log)
-  const phase = logged === 'awaiting_input' && !isWaiting(log, children) ? 'running' : logged
+  const phase = logged === 'awaiting_input' && !isWaiting(log, children) ? 'running' : viewPhase(logged)
   const messages = log.turns.flatMap(messagesOf)
   return {
     conversationId,
@@ -22,6 +25,7 @@ export function viewOf(conversationId: string, log: ConversationState, live: Liv
     phase,
     state: log.appState ? pickKeys(log.appState.values, log.appState.exposed) : null,
     activity: phase === 'running' ? live.activity : null,
+    ...problemOf(conversationId, log),
     messages,
     notes: log.notes ?? [],
     ...(log.notesLeftOut === undefined ? {} : { notesLeftOut: log.notesLeftOut }),
@@ -32,6 +36,13 @@ export function viewOf(conversationId: string, log: ConversationState, live: Liv
     progress: runningProgress(log, live.progress),
     log,
   }
+}
+
+function problemOf(conversationId: string, log: ConversationState): Pick<View, 'problem'> {
+  const missing = openTurn(log)?.scopeMissing
+  if (!missing) return {}
+  const { code, message } = new ScopeMissingError(conversationId, missing.who)
+  return { problem: { code: code as 'scope_missing', message, who: missing.who, at: missing.at } }
 }
 
 /** The conversation's own calls that wait for an answer. A call that a child agent works on is not one of them. */
@@ -48,7 +59,15 @@ export function pendingItems(conversationId: string, log: ConversationState): Pe
     const args = effectiveArgs(call)
     const path = [{ conversationId, callId }]
     const item = { conversationId, turnId, callId, round, kind, tool: name, args, prompt, schema, expiresAt, path }
-    return [{ ...item, ...restoredFromIn(call), ...leftOutIn(call) }]
+    return [
+      {
+        ...item,
+        ...descriptionIn(call, prompt),
+        ...doneBeforeIn(turn, call),
+        ...restoredFromIn(call),
+        ...leftOutIn(call),
+      },
+    ]
   })
 }
 
@@ -92,13 +111,13 @@ function messagesOf(turn: TurnState): ViewMessage[] {
     if (item.type === 'user') {
       const { seq, at, who, message } = item
       const said = { seq, at, who, parts: message.parts, isQueued: !turn.opened }
-      messages.push({ role: 'user', turnId: turn.turnId, ...said, ...marksOf(item) })
+      messages.push({ role: 'user', turnId: turn.turnId, ...said, ...variantsIn(turn, item), ...marksOf(item) })
     } else if (item.type === 'assistant' && !item.regeneration) {
-      const { messageId, seq, at, status } = item
+      const { messageId, seq, at, status, finishReason } = item
       const object = item.object === undefined ? {} : { object: item.object }
       const withheld = item.withheld ? { withheld: item.withheld } : {}
       const parts = item.parts.flatMap((part) => viewPart(part, turn.calls))
-      const written = { messageId, seq, at, status, parts, ...object, ...withheld }
+      const written = { messageId, seq, at, status, finishReason, parts, ...object, ...withheld }
       messages.push({ role: 'assistant', turnId: turn.turnId, ...written, ...marksOf(item) })
     }
   }
@@ -127,6 +146,7 @@ function viewCall(call: CallState): ViewCall {
     phase: shownPhase(phase.type),
     end: phase.type === 'ended' ? phase.end : null,
     ...(edited ? { edited } : {}),
+    ...descriptionIn(call),
     ...restoredFromIn(call),
     ...leftOutIn(call),
   }
@@ -136,6 +156,27 @@ type Marked = { readonly restoredAt?: number; readonly leftOut?: number }
 
 function marksOf({ restoredAt, leftOut }: Marked): { restored?: true; leftOut?: number } {
   return { ...(restoredAt !== undefined && { restored: true }), ...(leftOut && { leftOut }) }
+}
+
+function variantsIn(
+  { replaced, firstSeq }: TurnState,
+  { seq }: UserItem,
+): Pick<ViewUserMessage, 'variants' | 'previousSeq'> {
+  return replaced && seq === firstSeq ? { variants: replaced.variants, previousSeq: replaced.previousSeq } : {}
+}
+
+function doneBeforeIn(turn: TurnState, call: CallState): Pick<PendingItem, 'doneBefore'> {
+  const before = doneBefore(turn, call)
+  return before ? { doneBefore: before } : {}
+}
+
+function descriptionIn({ description }: CallState, prompt?: Json): { description?: string } {
+  return description === undefined ? describedBy(prompt) : { description }
+}
+
+/** A prompt that is text tells what a call will do, where its tool does not. */
+export function describedBy(prompt: Json | undefined): { description?: string } {
+  return typeof prompt === 'string' && prompt !== '' ? { description: prompt } : {}
 }
 
 function restoredFromIn({ restoredFrom }: CallState): { restoredFrom?: string } {
@@ -150,8 +191,9 @@ function leftOutIn(call: CallState): { leftOut?: LeftOut } {
 }
 
 function shownPhase(phase: ReturnType<typeof callPhase>['type']): ViewCall['phase'] {
-  if (phase === 'ended' || phase === 'pending') return phase
-  return phase === 'started' ? 'running' : 'waiting'
+  if (phase === 'ended') return phase
+  if (phase === 'pending') return 'waiting'
+  return phase === 'started' ? 'running' : 'queued'
 }
 
 /** Trims a view to its newest messages: about `maxBytes` of its log. Returns the same object when it fits. */

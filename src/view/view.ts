@@ -1,7 +1,7 @@
 import type { UnknownEvent } from '../base/errors/log-errors.ts'
 import type { Json, JsonObject } from '../base/json.ts'
 import type { CallEnd } from '../log/call-phase.ts'
-import type { AssistantMsg, AssistantPart, Executor, SuspensionKind, UserPart } from '../log/events.ts'
+import type { AssistantMsg, AssistantPart, DoneBefore, Executor, SuspensionKind, UserPart } from '../log/events.ts'
 import type { ConversationPhase } from '../log/fsm-state.ts'
 import type { ConversationState, NoteItem } from '../log/state.ts'
 
@@ -11,10 +11,12 @@ export type View = {
   /** The last event in the view. */
   readonly seq: number
   readonly title: string | null
-  readonly phase: ConversationPhase
+  readonly phase: ViewPhase
   /** The application's state: the keys that the agent exposes. Null before it was set. */
   readonly state: JsonObject | null
   readonly activity: Activity | null
+  /** Set while the open turn cannot go on by itself and waits for no answer. It goes on when the cause is gone. */
+  readonly problem?: ViewProblem
   readonly messages: readonly ViewMessage[]
   /** The newest notes of the application, oldest first; `seq` places them among the messages. A note may also be on the page before the view. */
   readonly notes: readonly NoteItem[]
@@ -35,6 +37,17 @@ export type View = {
   readonly unknownEvent?: UnknownEvent
 }
 
+/** The phase of a conversation as people read it. `waiting`: nothing goes on until a call is answered. The log's own word for that is `awaiting_input`. */
+export type ViewPhase = Exclude<ConversationPhase, 'awaiting_input'> | 'waiting'
+
+/** Why a turn waits: the scope of the user who opened it cannot be restored. `at`: since when. */
+export type ViewProblem = {
+  readonly code: 'scope_missing'
+  readonly message: string
+  readonly who: string
+  readonly at: number
+}
+
 /** A message as people see it. */
 export type ViewMessage = ViewUserMessage | ViewAssistantMessage
 
@@ -47,6 +60,10 @@ export type ViewUserMessage = {
   readonly who: string
   readonly parts: readonly UserPart[]
   readonly isQueued: boolean
+  /** Set on the first message of a turn that is there in place of others: how many variants there are, with this one. */
+  readonly variants?: number
+  /** Then where the variant before it ends. `fork({ at: previousSeq })` goes on from that one, and its view says the same of the one before. */
+  readonly previousSeq?: number
   /** Set when the message comes from a snapshot. `at` is then when it was said, and `who` restored the conversation. */
   readonly restored?: true
   /** Set when parts are cut to their beginnings: about how many bytes are missing. The event at `seq` is complete. */
@@ -61,6 +78,8 @@ export type ViewAssistantMessage = {
   readonly seq: number
   readonly at: number
   readonly status: AssistantMsg['status']
+  /** Why the message ended: `stop` and `tool-calls` when the model was done, `length` or `content-filter` when it was cut off, `error` when its stream broke off. */
+  readonly finishReason: string
   /** Empty when the message is withheld. */
   readonly parts: readonly ViewPart[]
   readonly object?: Json
@@ -82,9 +101,12 @@ export type ViewCall = {
   readonly name: string
   readonly args: Json
   readonly executor: Executor
-  readonly phase: 'waiting' | 'running' | 'pending' | 'ended'
+  /** `queued`: it has not begun. `waiting`: for an answer. */
+  readonly phase: 'queued' | 'running' | 'waiting' | 'ended'
   readonly end: CallEnd | null
   readonly edited?: { readonly before: Json; readonly after: Json }
+  /** What the call will do, in one line, where its tool says so. */
+  readonly description?: string
   /** The id of the call in the conversation that a snapshot was taken of. That call may still be pending there. */
   readonly restoredFrom?: string
   readonly leftOut?: LeftOut
@@ -101,12 +123,16 @@ export type PendingItem = {
   readonly round: number
   readonly kind: SuspensionKind
   readonly tool: string
+  /** For people, in one line: what the call will do, where its tool says so; else the prompt, where that is text. */
+  readonly description?: string
   readonly args: Json
   readonly prompt: Json
   readonly schema: Json
   readonly expiresAt: number | null
   /** From the conversation the user talks to, through the calls of child agents, down to this call. */
   readonly path: CallPath
+  /** Set when a variant that this turn replaces ran the same tool with the same arguments: that call, and how it ended. */
+  readonly doneBefore?: DoneBefore
   /** As in `ViewCall`. */
   readonly restoredFrom?: string
   /** Covers `args`, `prompt` and `schema`. */
@@ -129,6 +155,8 @@ export type Draft = {
   readonly messageId: string
   /** How many deltas it contains. */
   readonly n: number
+  /** Which attempt at the message it is, when not the first. */
+  readonly attempt?: number
   readonly parts: readonly DraftPart[]
 }
 
@@ -150,7 +178,7 @@ export type Activity = 'preparing' | 'streaming' | 'executing_tools'
 export type LiveEvent = { readonly conversationId: string; readonly seq: number } & LiveContent
 
 export type LiveContent =
-  | { readonly type: 'state_changed'; readonly state: 'idle' | 'running' | 'awaiting_input' | 'terminating' | Activity }
+  | { readonly type: 'state_changed'; readonly state: ViewPhase | Activity }
   | { readonly type: 'turn_started'; readonly turnId: string }
   | (Delta & { readonly type: 'text_delta' })
   | (Delta & { readonly type: 'reasoning_delta' })
@@ -169,11 +197,15 @@ export type LiveContent =
   | { readonly type: 'turn_halted'; readonly turnId: string; readonly reason: string | null }
   | { readonly type: 'cancelled'; readonly turnId: string }
 
-/** A piece of a message that is being written. `part` tells the pieces of one text from those of the next. */
+/**
+ * A piece of a message that is being written. `part` tells the pieces of one text from those of the next. `attempt` counts attempts at a message and is absent
+ * for the first; each has its own `messageId`, and a later one replaces the drafts of those before it.
+ */
 export type Delta = {
   readonly turnId: string
   readonly messageId: string
   readonly n: number
+  readonly attempt?: number
   readonly part: string
   readonly delta: string
 }

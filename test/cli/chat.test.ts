@@ -79,6 +79,16 @@ describe('a chat on a store', { timeout: 60_000 }, () => {
     },
   )
 
+  test('records the JSON of --data with each message', async () => {
+    const cwd = lives.folder()
+    const data = JSON.stringify({ locale: 'de' })
+    expect((await perdure(['chat', 'c1', '--data', data], { cwd, stdin: 'hello\nhello' })).code).toBe(0)
+    const { stdout } = await perdure(['export'], { cwd })
+    expect(stdout.match(/"data":\{"locale":"de"\}/g)).toHaveLength(2)
+    const wrong = await perdure(['chat', 'c1', '--data', 'de'], { cwd, stdin: 'hello' })
+    expect(wrong).toMatchObject({ code: 2, stderr: expect.stringContaining('--data is not JSON') })
+  })
+
   test('without a terminal takes each line for a message', async () => {
     const args = [perdureProgram, 'chat', 'c1', '--json']
     const chat = spawn(process.execPath, args, { cwd: lives.folder(), stdio: ['pipe', 'pipe', 'inherit'] })

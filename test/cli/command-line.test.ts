@@ -63,7 +63,10 @@ test('a command line that makes no sense is refused with what to do', async () =
     [['--limit', 'list'], "'--limit' comes before the command"],
     [['list', '--foo'], "Unknown option '--foo'"],
     [['list', 'all', ...store], "'all' is one word too many"],
-    [['list', '--status', 'open', ...store], 'expected one of: active, suspended, sleeping, idle, ended, failed. Run'],
+    [
+      ['list', '--status', 'open', ...store],
+      'expected one of: active, waiting, sleeping, idle, ended, done, failed. Run',
+    ],
     [['list', '--limit', '0', ...store], "--limit is '0', and must be a whole number from 1 on"],
     [['list', '--store', ''], '--store is empty'],
     [['serve', '--port', '99999'], "--port is '99999', and must be a whole number from 0 to 65535"],

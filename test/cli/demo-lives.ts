@@ -45,7 +45,7 @@ export function demoLives(): DemoLives {
   }
   return {
     folder: () => cwd,
-    live: (pace, env = {}) => start(['demo', '--port', '0'], { PERDURE_DEMO_PACE: paces[pace], ...env }),
+    live: (pace, env = {}) => start(['demo', '--port', '0', '--empty'], { PERDURE_DEMO_PACE: paces[pace], ...env }),
     start: (...args) => start(args, {}),
     elsewhere: async (...args) =>
       (await promisify(execFile)(process.execPath, [perdureProgram, ...args], { cwd })).stdout,

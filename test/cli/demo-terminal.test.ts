@@ -1,4 +1,6 @@
 import { describe, expect, test } from 'vitest'
+import { showcaseIds } from '../../src/cli/demo/fill-showcase.ts'
+import { createClient } from '../../src/client/create-client.ts'
 import { demoLives } from './demo-lives.ts'
 import { keys } from './start-in-terminal.ts'
 
@@ -170,7 +172,7 @@ describe('the demo in a terminal', { timeout: 60_000 }, () => {
     await first.shows('›')
     const second = lives.live('quick')
     await second.shows('›')
-    const url = /http:\/\/\S+/.exec(first.text())?.[0] ?? ''
+    const url = /http:\/\/[^/\s]+/.exec(first.text())?.[0] ?? ''
     expect(second.text()).toContain(url)
     first.type(`refund order 1236${keys.enter}`)
     await second.shows('approve?')
@@ -180,5 +182,41 @@ describe('the demo in a terminal', { timeout: 60_000 }, () => {
     await second.exited()
     expect(await lives.elsewhere('list', '--url', url)).toContain('demo')
     expect(lives.ledger()).toHaveLength(1)
+  })
+
+  test('the address opens the studio, and there is something on every page of it', async () => {
+    const demo = lives.start('demo', '--port', '0', '--offline')
+    await demo.shows(/studio {2}http:\/\/127\.0\.0\.1:\d+\/studio#code=[\w-]{24}/)
+    const [, studio, code] = /(http:\/\/\S+\/studio)#code=([\w-]{24})/.exec(demo.text())!
+    expect(await (await fetch(`${studio}/inbox`)).text()).toContain('<title>Perdure</title>')
+    const exchanged = await fetch(`${studio}/session`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ code }),
+    })
+    const tokens = (await exchanged.json()) as { token: string; operatorToken: string }
+    const client = createClient({ url: studio!.replace(/\/studio$/, ''), ...tokens })
+    await expect
+      .poll(async () => (await client.sessions()).sessions.map(({ status }) => status), { timeout: 30_000 })
+      .toEqual(['done', 'waiting'])
+    const { conversations } = await client.conversations({ limit: 100 })
+    expect(conversations.map(({ id }) => id)).toEqual(expect.arrayContaining([...showcaseIds]))
+    const { items } = await client.inbox()
+    expect(new Set(items.map(({ tool }) => tool))).toEqual(
+      new Set(['refund', 'ask_address', 'choose_colour', 'ask_supplier', 'suspend']),
+    )
+    const ends = async (id: string) =>
+      (await lives.log(id)).flatMap((event) => (event.type === 'turn_ended' ? [event.content.status] : []))
+    expect([await ends('ticket-47'), await ends('ticket-49'), await ends('ticket-50')]).toEqual([
+      ['failed'],
+      ['failed', 'completed'],
+      ['cancelled'],
+    ])
+    const calls = await client.conversation('garden').modelCalls()
+    expect(JSON.stringify(calls)).toContain('summary/')
+    await demo.kill('SIGKILL')
+    const again = lives.start('demo', '--port', '0', '--offline')
+    await again.shows('›')
+    expect((await lives.log('ticket-42')).filter(({ type }) => type === 'user_msg')).toHaveLength(1)
   })
 })

@@ -15,6 +15,10 @@ beforeAll(async () => {
   await world.runtime.conversation('paid').fork({ id: 'paid-again', at: 3 })
   await world.say('open', 'A refund, please')
   await world.say('boss', 'Please delegate that')
+  await world.say('letter', 'A letter, please')
+  await world.say('noted', 'First.')
+  await world.runtime.conversation('noted').note('rated', { stars: 5 })
+  await world.say('noted', 'Second.')
   await world.say('shaped', 'A refund, please')
   const shaped = [
     { hook: 'trim', messages: 2 },
@@ -33,7 +37,7 @@ describe.each(ways)('on a %s', (way) => {
   test('list shows what there is, filtered and by pages', async () => {
     const [all, suspended, first] = await Promise.all([
       perdureJson(onIt('list')),
-      perdure(onIt('list', '--status', 'suspended', '--agent', 'support')),
+      perdure(onIt('list', '--status', 'waiting', '--agent', 'support')),
       perdureJson(onIt('list', '--limit', '2')),
     ])
     const ids = all.value.conversations.map(({ id }: { id: string }) => id)
@@ -41,11 +45,30 @@ describe.each(ways)('on a %s', (way) => {
     expect(ids).not.toContain('theirs')
     expect(all.value.conversations[0]).not.toHaveProperty('settings')
     expect(suspended.stdout).toMatch(/^ID +STATUS +AGENT/)
-    expect(suspended.stdout).toMatch(/open +suspended +support/)
+    expect(suspended.stdout).toMatch(/open +waiting +support/)
     expect(suspended.stdout).not.toContain('paid')
     const next = await perdureJson(onIt('list', '--limit', '2', '--before', first.value.before))
     const pages = [...first.value.conversations, ...next.value.conversations].map(({ id }) => id)
     expect(pages).toEqual(ids.slice(0, 4))
+  })
+
+  test('list begins with the conversation that was created last, and its pages go on from there', async () => {
+    const told = await world.store.listConversations({ limit: 100 })
+    const byAge = told.toSorted((one, other) => other.createdAt - one.createdAt).map(({ id }) => id)
+    const known = ['greet-1', 'shaped', 'noted', 'letter', 'boss', 'open', 'paid-again', 'paid']
+    expect(byAge.filter((id) => known.includes(id))).toEqual(known)
+    const [{ stdout }, { value: newest }] = await Promise.all([
+      perdure(onIt('list')),
+      perdureJson(onIt('list', '--limit', '1')),
+    ])
+    const shown = stdout
+      .split('\n')
+      .slice(1)
+      .map((line) => line.split(' ')[0]!)
+    expect(shown.filter((id) => known.includes(id))).toEqual(known)
+    expect(newest.conversations.map(({ id }: { id: string }) => id)).toEqual([byAge[0]])
+    const { value: rest } = await perdureJson(onIt('list', '--before', newest.before))
+    expect(rest.conversations.map(({ id }: { id: string }) => id)).toEqual(byAge.slice(1))
   })
 
   test('show tells the whole story of a conversation', async () => {
@@ -76,6 +99,23 @@ describe.each(ways)('on a %s', (way) => {
     expect(line).toContain(way === 'store' ? `--store ${world.file}` : `--url ${world.url}`)
   })
 
+  test('show and inbox say what a call will do, where its tool says so', async () => {
+    const [shown, waiting] = await Promise.all([perdure(onIt('show', 'letter')), perdure(onIt('inbox'))])
+    expect(shown.stdout).toContain(
+      '? mail needs approval: Send it?\n    Send a letter to Ann\n    arguments: {"to":"Ann"}',
+    )
+    expect(waiting.stdout).toMatch(/letter +\S+ +approval .* mail: Send a letter to Ann {"to":"Ann"}/)
+  })
+
+  test('show prints the notes of a conversation where they belong', async () => {
+    const [{ stdout }, { value }] = await Promise.all([
+      perdure(onIt('show', 'noted')),
+      perdureJson(onIt('show', 'noted')),
+    ])
+    expect(stdout).toMatch(/First\.[\s\S]*note rated {"stars":5} by system[\s\S]*Second\./)
+    expect(value.notes).toMatchObject([{ name: 'rated', data: { stars: 5 }, who: 'system' }])
+  })
+
   test('inbox shows what waits, with the way to a child agent', async () => {
     const [{ stdout, stderr }, { value }] = await Promise.all([perdure(onIt('inbox')), perdureJson(onIt('inbox'))])
     const child = value.items.find((item: { path: object[] }) => item.path.length === 2)
@@ -91,15 +131,15 @@ describe.each(ways)('on a %s', (way) => {
   test('flows lists sessions and shows one', async () => {
     const [{ value }, waiting, done, shown, none] = await Promise.all([
       perdureJson(onIt('flows', '--flow', 'greeting')),
-      perdure(onIt('flows', '--status', 'suspended')),
+      perdure(onIt('flows', '--status', 'waiting')),
       perdureJson(onIt('flows', '--status', 'done')),
       perdure(onIt('flows', 'show', 'greeting', 'greet-1')),
       perdure(onIt('flows', 'show', 'greeting', 'greet-2')),
     ])
-    expect(value.sessions).toMatchObject([{ id: 'greet-1', flow: 'greeting', status: 'suspended' }])
-    expect(waiting.stdout).toMatch(/greet-1 +greeting +suspended +2 /)
+    expect(value.sessions).toMatchObject([{ id: 'greet-1', flow: 'greeting', status: 'waiting' }])
+    expect(waiting.stdout).toMatch(/greet-1 +greeting +waiting +2 /)
     expect(done.value.sessions).toEqual([])
-    expect(shown.stdout).toMatch(/greet-1 {2}greeting version 1, suspended\n {2}input "Hi"\n {2}waits "name\?"/)
+    expect(shown.stdout).toMatch(/greet-1 {2}greeting version 1, waiting\n {2}input "Hi"\n {2}waits "name\?"/)
     expect(none).toMatchObject({ code: 3, stdout: '' })
   })
 
@@ -154,4 +194,17 @@ test('a Postgres store is looked at as any other', async () => {
 test('a tenant of a store is named', async () => {
   const { value } = await perdureJson(['list', '--store', world.file, '--tenant', 'acme'])
   expect(value.conversations.map(({ id }: { id: string }) => id)).toEqual(['theirs'])
+})
+
+test('show says that an answer was cut off at its length, and explain what the provider warned of', async () => {
+  await world.say('cut-short', 'Tell me at length')
+  const onIt = (...args: string[]) => [...args, ...world.ways.store]
+  const [shown, explained, { value }] = await Promise.all([
+    perdure(onIt('show', 'cut-short')),
+    perdure(onIt('explain', 'cut-short')),
+    perdureJson(onIt('explain', 'cut-short')),
+  ])
+  expect(shown.stdout).toMatch(/support .*\(cut off at its length limit\)\n +Once upon a/)
+  expect(explained.stdout).toContain('the provider warned: other: temperature is not supported')
+  expect(value.warnings).toEqual(['other: temperature is not supported'])
 })

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { noReduction } from '../../src/prompt/render/reduction.ts'
+import { noReduction } from '../../src/prompt/budget/reduce.ts'
 import { renderContext } from '../../src/prompt/render/render-context.ts'
 import { called, ended, replied, said, stateOf, succeeded } from '../log/story.ts'
 import { captureRequest, modelOf } from './capture-request.ts'

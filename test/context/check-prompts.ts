@@ -6,14 +6,14 @@ import { foldEvents } from '../../src/log/fold-events.ts'
 import { type ConversationState, emptyState, stateSince } from '../../src/log/state.ts'
 import { estimateTokens } from '../../src/prompt/budget/count-tokens.ts'
 import { PromptSize, TurnSizes } from '../../src/prompt/budget/prompt-size.ts'
-import { reduce } from '../../src/prompt/budget/reduce.ts'
+import { noReduction, type Reduction, reduce } from '../../src/prompt/budget/reduce.ts'
 import { commonPrefix, type PromptTrace, traceOf } from '../../src/prompt/common-prefix.ts'
-import { noReduction, type Reduction } from '../../src/prompt/render/reduction.ts'
 import { renderContext } from '../../src/prompt/render/render-context.ts'
 import { EndedTurns } from '../../src/prompt/render/render-turn.ts'
 import { type PromptProvider, validatePrompt } from '../../src/testing/validate-prompt.ts'
 import type { SeededRandom } from '../faults/harness/seeded-random.ts'
 import { checkShaped } from './check-shaped.ts'
+import { addActed, withdrawnProblems } from './check-withdrawn.ts'
 import { type GeneratedLog, noteText } from './log-generator.ts'
 import { models } from './message-generator.ts'
 
@@ -50,6 +50,7 @@ export function checkPrompts(generated: GeneratedLog, random: SeededRandom): Che
   const endedByModel = new Map<ModelRef, EndedTurns>()
   for (const model of models) endedByModel.set(model, new EndedTurns())
   const shaped = { sent: 0, refused: 0 }
+  const acted = new Set<string>()
   let prompts = 0
   let state = emptyState
   let reduction = noReduction
@@ -82,6 +83,16 @@ export function checkPrompts(generated: GeneratedLog, random: SeededRandom): Che
   check(state, noReduction, 'whole')
   for (const event of log) {
     state = foldEvents([event], state)
+    addActed(acted, state)
+    if (event.type === 'superseded') {
+      // A process reads the log again, without the summaries that tell of withdrawn turns.
+      reduction = noReduction
+      if (latest && latest.toSeq >= event.content.fromSeq) latest = null
+      sent = null
+    }
+    if (event.type === 'superseded' || state.turns.at(-1)?.replaced) {
+      problems.push(...withdrawnProblems(acted, state).map((problem) => `seq ${event.seq}: ${problem}`))
+    }
     check(state, noReduction, 'whole')
     const [model] = models
     const size = new PromptSize(estimateTokens, model!, 5, sizes)

@@ -33,6 +33,8 @@ export function featuresOf({ log, hasCrashed, isForked, isRestored }: GeneratedL
     steering: log.some((event, index) => isSteering(event, log.slice(0, index))),
     regeneration: log.some((event) => event.type === 'regeneration'),
     withheld: log.some((event) => event.type === 'withheld'),
+    replaced: state.turns.some((turn) => turn.replaced),
+    'replaced after calls': state.turns.some((turn) => turn.replaced?.calls.length),
     note: log.some((event) => event.type === 'note'),
     'moved deadline': log.some((event) => event.type === 'deadline_moved'),
     injection: log.some((event) => event.type === 'injection'),

@@ -82,6 +82,7 @@ const features = [
     'repeated id',
     'half a pair',
   ],
+  ...['replaced', 'replaced after calls'],
   ...['reduced by summary', 'reduced by window', 'reduced by stubs'],
   ...['shaped by a hook', 'shaped and refused'],
 ]

@@ -8,11 +8,12 @@ import { readSnapshot } from '../../src/log/read-snapshot.ts'
 import { restoredEvents } from '../../src/log/restored-events.ts'
 import type { MessageOutcome, ResultOutcome, Verdict } from '../../src/log/settle.ts'
 import { type CallState, type ConversationState, openTurn, type Round } from '../../src/log/state.ts'
+import { placeOf } from '../../src/log/superseded.ts'
 import { userMsg } from '../../src/log/validate-event.ts'
 import { takeSnapshot } from '../../src/snapshot/take-snapshot.ts'
 import type { SeededRandom } from '../faults/harness/seeded-random.ts'
 import { SimulatedOwner } from '../log/simulated-owner.ts'
-import { cancelled, moved, noted, placed, resolved } from '../log/story.ts'
+import { cancelled, moved, noted, placed, replacing, resolved } from '../log/story.ts'
 import { forkLog } from './fork-log.ts'
 import { MessageGenerator } from './message-generator.ts'
 
@@ -90,6 +91,7 @@ class World {
       [6, () => this.#toolReturns()],
       [5, () => this.#somebodyAnswers()],
       [3, () => this.#newTurn([])],
+      [8, () => this.#replace()],
       [1, () => this.#steer()],
       [1, () => this.#inject()],
       [0.7, () => this.owner.append([noted('rated', noteText)])],
@@ -132,6 +134,14 @@ class World {
     if (this.#turns >= maxTurns) return
     this.#turns += 1
     this.owner.append([...before, this.#said(`t${this.#turns}`, this.#options())])
+  }
+
+  /** As `send` does it: only while no turn is open or queued. */
+  #replace(): void {
+    const { turns } = this.#state()
+    if (turns.length === 0 || turns.some(({ end }) => !end)) return
+    const replaced = this.#random.pick(turns)
+    this.#newTurn([replacing(placeOf(replaced), `t${this.#turns + 1}`)])
   }
 
   #said(turnId: string, options: TurnOptions = {}): NewEvent {

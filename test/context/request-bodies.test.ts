@@ -1,7 +1,7 @@
 import type { LanguageModelV4Message, LanguageModelV4Prompt } from '@ai-sdk/provider'
 import { describe, expect, test } from 'vitest'
 import { foldEvents } from '../../src/log/fold-events.ts'
-import { noReduction, type Reduction } from '../../src/prompt/render/reduction.ts'
+import { noReduction, type Reduction } from '../../src/prompt/budget/reduce.ts'
 import { renderContext } from '../../src/prompt/render/render-context.ts'
 import { seededRandom } from '../faults/harness/seeded-random.ts'
 import { type Api, captureRequest, modelOf } from './capture-request.ts'

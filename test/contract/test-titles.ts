@@ -25,7 +25,7 @@ export class TestTitles {
 
 /** The sources of all tests: those that end in `.test.ts`, and what they are made of. */
 export function testSources(): string[] {
-  const all = ['src', 'test'].flatMap((folder) =>
+  const all = ['src', 'studio', 'test'].flatMap((folder) =>
     readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' }).map((file) => join(folder, file)),
   )
   const isSource = (file: string) => /^test\/(?!mutants\/)|^src\/testing\/|\.test\.ts$/.test(file)

@@ -20,9 +20,9 @@ const printed: Readonly<Record<string, readonly (string | RegExp)[]>> = {
     /^the log: {3}user_msg, assistant_msg, tool_call, .*suspension, resolution, tool_started, .*turn_ended$/,
   ],
   'approval-from-a-webhook.ts': [
-    'asked, and the process is gone',
+    'the channel shows: refund waits',
     'forged:    401',
-    'delivered: 200 thank you',
+    'clicked:   200 thank you',
     'again:     200 ann has answered before',
     'answer:    You have your 49 EUR back. (refunds: 1)',
   ],
@@ -69,6 +69,9 @@ const printed: Readonly<Record<string, readonly (string | RegExp)[]>> = {
     'eve, of another: conversation_not_found; for what does not exist: conversation_not_found',
     'eve lists: billing',
   ],
+  'plain-http.ts': ['beside it: a page of your own', 'a stranger: 401', 'answer: Hello from http.'],
+  'express.ts': ['beside it: a page of your own', 'a stranger: 401', 'streamed: Hello |from |Express.'],
+  'fastify.ts': ['beside it: a page of your own', 'a stranger: 401', 'answer: Hello from Fastify.'],
   'snapshots-in-your-own-table.ts': [
     'acme:  You like tea.',
     'other: I do not know you yet.',

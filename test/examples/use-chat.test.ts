@@ -10,7 +10,7 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { Page } from '../../examples/use-chat/page.tsx'
 
 const root = join(import.meta.dirname, '..', '..')
-const patience = { timeout: 15_000 }
+const patience = { timeout: 25_000 }
 let folder = ''
 let server: ChildProcess
 let port = '0'
@@ -40,6 +40,7 @@ test('what waits for approval is on the page again after the server was killed, 
   const before = open()
   await before.say('A refund, please')
   await before.shows('Approve')
+  await before.isReady()
   before.close()
   await stop('SIGKILL')
   await start()
@@ -73,7 +74,7 @@ function open() {
   const container = document.createElement('div')
   document.body.append(container)
   const mounted = createRoot(container)
-  mounted.render(createElement(Page, { api: `http://127.0.0.1:${port}/ui/support`, id: 'ticket-42' }))
+  mounted.render(createElement(Page, { url: `http://127.0.0.1:${port}/ui/support`, id: 'ticket-42' }))
   const find = <T extends Element>(selector: string, text = ''): Promise<T> =>
     vi.waitFor(() => {
       const element = [...container.querySelectorAll<T>(selector)].find(({ textContent }) =>
@@ -88,7 +89,8 @@ function open() {
       input.value = text
       input.form!.requestSubmit()
     },
-    press: async (label: string) => (await find<HTMLButtonElement>('button', label)).click(),
+    isReady: () => find('input:not([disabled])'),
+    press: async (label: string) => (await find<HTMLButtonElement>('fieldset:not([disabled]) button', label)).click(),
     shows: (text: string) => vi.waitFor(() => expect(container.textContent).toContain(text), patience),
     close() {
       mounted.unmount()

@@ -32,7 +32,10 @@ const patienceMs = 20_000
 /** A process with two parents of two child agents each is killed at every failpoint that a family passes, and another brings them all to the end they would have had. */
 export async function childCrashes(options: CrashOptions): Promise<Verdict> {
   const { store, seed, full = false, rounds = 96 } = options
-  const at = options.at ?? [...failpoints.filter((name) => !/^(state|rename)\./.test(name)), ...childFailpoints]
+  const at = options.at ?? [
+    ...failpoints.filter((name) => !/^(state|rename|retry)\.|after_break$/.test(name)),
+    ...childFailpoints,
+  ]
   const share = full ? Number.POSITIVE_INFINITY : Math.max(1, Math.floor(rounds / at.length))
   const find = (): Promise<Finding> =>
     withTarget(options, (target) =>

@@ -93,7 +93,7 @@ async function oneLife(target: Target, child: DoomedChild, id: string, kill: Kil
     const session = runtime.flow(flow, id)
     if (left.length === 0) await session.start(null)
     for (const until = Date.now() + patienceMs; (await session.status()) !== 'done' && Date.now() < until; ) {
-      if ((await session.status()) === 'suspended') await session.resume('go on').catch(ignoreLateAnswer)
+      if ((await session.status()) === 'waiting') await session.resume('go on').catch(ignoreLateAnswer)
       await sleep(5)
     }
     const events = await session.events()
@@ -136,7 +136,7 @@ async function complaintsOfFork(
     if (status === 'dormant') await fork.continue()
     const signal = AbortSignal.timeout(patienceMs)
     const outcome = await fork.outcome({ signal }).catch(String)
-    const expected = { status: 'suspended', tag: 'go on?' }
+    const expected = { status: 'waiting', tag: 'go on?' }
     if (!isDeepStrictEqual(outcome, expected)) return [`${place}: its fork stands at ${JSON.stringify(outcome)}`]
   }
   const waiting = (await store.pendingInbox({ limit: 1_000 })).map(({ conversationId }) => conversationId)

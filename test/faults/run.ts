@@ -15,6 +15,8 @@ const programs = {
   'crash-matrix': { stores: ['sqlite', 'postgres'], shortRounds: 18 },
   'child-crashes': { stores: ['sqlite', 'postgres'], shortRounds: 24 },
   'flow-kills': { stores: ['sqlite', 'postgres'], shortRounds: 16 },
+  provider: { stores: ['sqlite', 'postgres'], shortRounds: 104 },
+  subscribers: { stores: ['sqlite', 'postgres'], shortRounds: 600 },
   'lost-acknowledgement': { stores: ['postgres'], shortRounds: 10 },
   fleet: { stores: ['postgres'], fullMinutes: 10 },
 } as const satisfies Record<string, Program>

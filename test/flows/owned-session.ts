@@ -38,7 +38,7 @@ export async function owning(run: (flow: FlowVerbs) => Promise<unknown>, { more 
   const context: FlowContext = {
     ...{ ref, store },
     node: {
-      ...{ clock, logger: { ...silentLogger, warn }, warnOfStore: warn, redact: (text) => text },
+      ...{ clock, logger: { ...silentLogger, warn }, warnOfStore: warn, redact: (text) => text, observer: null },
       flows: new FlowRegistry([defineFlow({ name: 'f', version: '1', run, ...(input ? { input } : {}) })]),
     },
     askAgent: askAgent ?? (async () => null),

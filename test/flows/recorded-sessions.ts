@@ -26,7 +26,7 @@ async function recordOne(random: SeededRandom): Promise<RecordedSession> {
   const runtime = createRuntime({ agents: [], flows: [flow], store, logger: silentLogger })
   try {
     const session = runtime.flow(flow, 's1')
-    for (let standing = await session.start(null); standing.status === 'suspended'; ) {
+    for (let standing = await session.start(null); standing.status === 'waiting'; ) {
       const { seq } = random.pick(await session.suspensions())
       standing = await session.resume(random.int(0, 9), { seq })
     }

@@ -28,12 +28,25 @@ const clientVerbs: Table<Client> = {
     (hostile) => client.conversations(hostile),
     (hostile) => client.conversations({ agent: hostile }),
     (hostile) => client.conversations({ limit: hostile }),
+    (hostile) => client.conversations({ text: hostile }),
   ],
+  live: (client) => [
+    (hostile) => first(client.live(hostile)),
+    (hostile) => first(client.live({ after: hostile })),
+    (hostile) => first(client.live({ watch: hostile })),
+    (hostile) => first(client.live({ watch: { c: hostile } })),
+    (hostile) => first(client.live({ signal: hostile })),
+    (hostile) => first(client.live({ backoff: hostile })),
+    (hostile) => first(client.live({ onDisconnect: hostile })),
+  ],
+  totals: (client) => [(hostile) => client.totals(hostile), (hostile) => client.totals({ owner: hostile })],
+  stats: (client) => [(hostile) => client.stats(hostile), (hostile) => client.stats({ window: hostile })],
   inbox: (client) => [(hostile) => client.inbox(hostile), (hostile) => client.inbox({ before: hostile })],
   resolve: (client) => [
     (hostile) => client.resolve(hostile, 'x', true),
     (hostile) => client.resolve('c', hostile, true),
     (hostile) => client.resolve('c', 'x', hostile),
+    (hostile) => client.resolve('c', 'x', true, { digest: hostile }),
   ],
   flow: (client) => [
     (hostile) => client.flow(hostile, 's').status(),
@@ -44,9 +57,26 @@ const clientVerbs: Table<Client> = {
     (hostile) => client.sessions({ flow: hostile }),
     (hostile) => client.sessions({ status: hostile }),
     (hostile) => client.sessions({ before: hostile }),
+    (hostile) => client.sessions({ text: hostile }),
   ],
   flows: none,
   health: none,
+  subscribers: none,
+  failedDeliveries: (client) => [
+    (hostile) => client.failedDeliveries(hostile),
+    (hostile) => client.failedDeliveries({ subscriber: hostile }),
+    (hostile) => client.failedDeliveries({ before: hostile }),
+    (hostile) => client.failedDeliveries({ limit: hostile }),
+  ],
+  retryDeliveries: (client) => [
+    (hostile) => client.retryDeliveries(hostile),
+    (hostile) => client.retryDeliveries([hostile]),
+  ],
+  discardDeliveries: (client) => [
+    (hostile) => client.discardDeliveries(hostile),
+    (hostile) => client.discardDeliveries([hostile]),
+  ],
+  removeSubscriber: (client) => [(hostile) => client.removeSubscriber(hostile)],
   ready: none,
 }
 
@@ -58,6 +88,7 @@ const conversationVerbs: Table<RemoteConversation> = {
     (hostile) => chat(client).send('x', { key: hostile }),
     (hostile) => chat(client).send('x', { output: hostile }),
     (hostile) => chat(client).send('x', { maxSteps: hostile }),
+    (hostile) => chat(client).send('x', { data: hostile, whenBusy: 'queue' }),
   ],
   outcome: (client) => [
     (hostile) => chat(client).outcome(hostile),
@@ -69,6 +100,12 @@ const conversationVerbs: Table<RemoteConversation> = {
     (hostile) => chat(client).cancel({ turnId: hostile }),
   ],
   rename: (client) => [(hostile) => chat(client).rename(hostile)],
+  retry: (client) => [
+    (hostile) => chat(client).retry(hostile),
+    (hostile) => chat(client).retry('none', hostile),
+    (hostile) => chat(client).retry('none', { key: hostile }),
+    (hostile) => chat(client).retry('none', { force: hostile }),
+  ],
   approve: (client) => [
     (hostile) => chat(client).approve(hostile),
     (hostile) => chat(client).approve({ callId: hostile }),
@@ -76,18 +113,21 @@ const conversationVerbs: Table<RemoteConversation> = {
     (hostile) => chat(client).approve('x', hostile),
     (hostile) => chat(client).approve('x', { args: hostile }),
     (hostile) => chat(client).approve('x', { key: hostile }),
+    (hostile) => chat(client).approve('x', { digest: hostile }),
   ],
   deny: (client) => [
     (hostile) => chat(client).deny(hostile),
     (hostile) => chat(client).deny('x', hostile),
     (hostile) => chat(client).deny('x', { reason: hostile }),
     (hostile) => chat(client).deny('x', { key: hostile }),
+    (hostile) => chat(client).deny('x', { digest: hostile }),
   ],
   answer: (client) => [
     (hostile) => chat(client).answer(hostile, 1),
     (hostile) => chat(client).answer('x', hostile),
     (hostile) => chat(client).answer('x', 1, hostile),
     (hostile) => chat(client).answer('x', 1, { key: hostile }),
+    (hostile) => chat(client).answer('x', 1, { digest: hostile }),
   ],
   resolve: (client) => [
     (hostile) => chat(client).resolve(hostile, 1),
@@ -106,7 +146,7 @@ const conversationVerbs: Table<RemoteConversation> = {
     (hostile) => chat(client).note('rated', { inner: hostile }),
   ],
   record: none,
-  view: none,
+  view: (client) => [(hostile) => chat(client).view(hostile), (hostile) => chat(client).view({ at: hostile })],
   history: (client) => [
     (hostile) => chat(client).history(hostile),
     (hostile) => chat(client).history({ before: hostile }),

@@ -25,7 +25,17 @@ const conversationVerbs: Table<Conversation> = {
     (hostile) => chat().send('x', { untilTool: hostile }),
     (hostile) => chat().send('x', { maxSteps: hostile }),
     (hostile) => chat().send('x', { maxTokens: hostile }),
+    (hostile) => chat().send('x', { key: 'd', data: hostile, whenBusy: 'queue' }),
     (hostile) => chat().send('x', { key: 'k', output: { type: 'object', properties: hostile } }),
+    (hostile) => chat().send('x', { replaces: hostile }),
+    (hostile) => chat().send('x', { replaces: 'none', force: hostile }),
+    (hostile) => chat().send('x', { replaces: 'none', whenBusy: hostile }),
+  ],
+  retry: ({ chat }) => [
+    (hostile) => chat().retry(hostile),
+    (hostile) => chat().retry('none', hostile),
+    (hostile) => chat().retry('none', { key: hostile }),
+    (hostile) => chat().retry('none', { force: hostile }),
   ],
   outcome: none,
   turn: ({ chat }) => [
@@ -48,6 +58,7 @@ const conversationVerbs: Table<Conversation> = {
     onItem(waiting, (chat, item, hostile) => chat.approve(item as never, { args: hostile })),
     onItem(waiting, (chat, item, hostile) => chat.approve(item as never, { args: { inner: hostile } as never })),
     onItem(waiting, (chat, item, hostile) => chat.approve(item, { key: hostile })),
+    onItem(waiting, (chat, item, hostile) => chat.approve(item, { digest: hostile })),
     onItem(waiting, (chat, item, hostile) => chat.approve(item as never, { key: 'k', args: hostile })),
   ],
   deny: ({ waiting }) => [
@@ -137,19 +148,36 @@ const conversationVerbs: Table<Conversation> = {
   forks: ({ chat }) => options((page) => chat().forks(page), 'before', 'limit'),
   lineage: ({ chat }) => [(hostile) => chat().lineage(hostile), (hostile) => chat().lineage({ limit: hostile })],
   continue: none,
-  stop: none,
+  detach: none,
   delete: none,
 }
 
 const runtimeVerbs: Table<Runtime> = {
+  subscribers: () => [],
+  failedDeliveries: ({ runtime }) => [
+    (hostile) => runtime.failedDeliveries(hostile),
+    (hostile) => runtime.failedDeliveries({ subscriber: hostile }),
+    (hostile) => runtime.failedDeliveries({ before: hostile }),
+    (hostile) => runtime.failedDeliveries({ limit: hostile }),
+  ],
+  retryDeliveries: ({ runtime }) => [
+    (hostile) => runtime.retryDeliveries(hostile),
+    (hostile) => runtime.retryDeliveries([hostile]),
+  ],
+  discardDeliveries: ({ runtime }) => [
+    (hostile) => runtime.discardDeliveries(hostile),
+    (hostile) => runtime.discardDeliveries([hostile]),
+  ],
+  removeSubscriber: ({ runtime }) => [(hostile) => runtime.removeSubscriber(hostile)],
   deleteTenant: ({ runtime }) => [(hostile) => runtime.deleteTenant(hostile)],
+  signedFiles: ({ runtime }) => [(hostile) => runtime.signedFiles.open('c', '0'.repeat(64), hostile)],
   agents: none,
   conversation: ({ runtime }) => [
     (hostile) => runtime.conversation(hostile, { agent: 'clerk' }).send('x'),
     (hostile) => runtime.conversation(hostile).view(),
     (hostile) => runtime.conversation(hostile).outcome(),
     (hostile) => runtime.conversation(hostile).continue(),
-    (hostile) => runtime.conversation(hostile).stop(),
+    (hostile) => runtime.conversation(hostile).detach(),
     (hostile) => runtime.conversation(hostile).delete(),
     (hostile) => runtime.conversation(hostile).lineage(),
     (hostile) => runtime.conversation(hostile).modelCalls(),
@@ -174,6 +202,7 @@ const runtimeVerbs: Table<Runtime> = {
     onItem(waiting, (chat, item, hostile) => runtime.resolve(chat.id, item, { approved: false, reason: hostile })),
     onItem(waiting, (chat, item, hostile) => runtime.resolve(chat.id, item, true, hostile)),
     onItem(waiting, (chat, item, hostile) => runtime.resolve(chat.id, item, true, { key: hostile })),
+    onItem(waiting, (chat, item, hostile) => runtime.resolve(chat.id, item, true, { digest: hostile })),
     async (hostile) => {
       const { chat, item } = await waiting('ask')
       return runtime.resolve(chat.id, item, hostile)
@@ -187,6 +216,11 @@ const runtimeVerbs: Table<Runtime> = {
     options((filter) => runtime.sessions(filter), 'flow', 'status', 'before', 'limit', 'maxBytes'),
   flows: none,
   unquarantine: ({ runtime }) => [(hostile) => runtime.unquarantine(hostile)],
+  totals: ({ runtime }) => [(hostile) => runtime.totals(hostile), (hostile) => runtime.totals({ owner: hostile })],
+  changes: ({ runtime }) => [
+    (hostile) => runtime.changes().changes.since(hostile, 1),
+    (hostile) => runtime.changes().changes.rows([hostile]),
+  ],
   inbox: ({ runtime }) => options((page) => runtime.inbox(page), 'before', 'limit', 'maxBytes'),
   inspect: ({ runtime }) => [
     (hostile) => runtime.inspect(hostile).record(),

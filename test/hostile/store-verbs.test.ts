@@ -25,6 +25,38 @@ const moved = (content: object): NewEvent => ({
 const methods: Readonly<Record<keyof Store, Attempts>> = {
   durable: none,
   upkeep: none,
+  outbox: (store) => {
+    const outbox = store.outbox!
+    const delivery = { subscriber: 's', tenant: 'default', conversationId: 'c', seq: 1, tries: 0, token: 1 }
+    const request = { subscribers: ['s'], limit: 1, leaseMs: 1_000, lapsed: false }
+    return [
+      (hostile) => outbox.register(hostile),
+      (hostile) => outbox.register([hostile]),
+      (hostile) => outbox.register([{ name: hostile, types: ['titled'], agent: null }]),
+      (hostile) => outbox.register([{ name: 's', types: hostile, agent: null }]),
+      (hostile) => outbox.register([{ name: 's', types: [hostile], agent: null }]),
+      (hostile) => outbox.register([{ name: 's', types: ['titled'], agent: hostile }]),
+      (hostile) => outbox.claim(hostile),
+      (hostile) => outbox.claim({ ...request, subscribers: hostile }),
+      (hostile) => outbox.claim({ ...request, subscribers: [hostile] }),
+      (hostile) => outbox.claim({ ...request, limit: hostile }),
+      (hostile) => outbox.claim({ ...request, leaseMs: hostile }),
+      (hostile) => outbox.settle(hostile, { type: 'delivered' }),
+      (hostile) => outbox.settle(delivery, hostile),
+      (hostile) => outbox.settle({ ...delivery, token: hostile }, { type: 'delivered' }),
+      (hostile) => outbox.settle({ ...delivery, conversationId: hostile }, { type: 'delivered' }),
+      (hostile) => outbox.settle(delivery, { type: 'failed', error: hostile }),
+      (hostile) => outbox.settle(delivery, { type: 'again', inMs: hostile, tries: 1 }),
+      (hostile) => outbox.failed(hostile),
+      (hostile) => outbox.failed({ subscriber: hostile }),
+      (hostile) => outbox.failed({ before: hostile }),
+      (hostile) => outbox.failed({ limit: hostile }),
+      (hostile) => outbox.endFailed(hostile, 'retry'),
+      (hostile) => outbox.endFailed([hostile], 'discard'),
+      (hostile) => outbox.endFailed([1], hostile),
+      (hostile) => outbox.removeSubscriber(hostile),
+    ]
+  },
   appendEvent: (store) => [
     (hostile) => store.appendEvent(hostile, said),
     (hostile) => store.appendEvent('a', hostile),
@@ -226,6 +258,8 @@ const methods: Readonly<Record<keyof Store, Attempts>> = {
     (hostile) => store.takeBackLapse('c', hostile),
   ],
   unquarantine: ofConversation((store, id) => store.unquarantine(id)),
+  changedSince: (store) => [(hostile) => store.changedSince(hostile, 1), (hostile) => store.changedSince(0, hostile)],
+  tally: (store) => [(hostile) => store.tally(hostile), (hostile) => store.tally({ owner: hostile })],
   releaseLease: (store) => [(hostile) => store.releaseLease(hostile, 1), (hostile) => store.releaseLease('c', hostile)],
   putBlob: (store) => [
     (hostile) => store.putBlob(hostile, 'text/plain'),

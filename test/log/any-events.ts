@@ -84,12 +84,16 @@ const flowOp = fc.oneof(
 
 /** Any content that its type allows, of every type there is. */
 const contents: { readonly [Type in EventType]: fc.Arbitrary<unknown> } = {
-  user_msg: fc.record({
-    turnId,
-    message: fc.record({ parts: userParts }),
-    options: fc.constantFrom({}, { maxSteps: 1 }, { untilTool: 'refund' }, { output: false }, { maxTokens: 1, x: 1 }),
-    who,
-  }),
+  user_msg: fc.record(
+    {
+      turnId,
+      message: fc.record({ parts: userParts }),
+      options: fc.constantFrom({}, { maxSteps: 1 }, { untilTool: 'refund' }, { output: false }, { maxTokens: 1, x: 1 }),
+      who,
+      data: fc.constantFrom(null, 0, 'x', { page: '/', of: [1] }),
+    },
+    { requiredKeys: ['turnId', 'message', 'options', 'who'] },
+  ),
   assistant_msg: fc.constantFrom(...Object.keys(signatures)).chain((provider) =>
     fc.record({
       turnId,
@@ -115,7 +119,13 @@ const contents: { readonly [Type in EventType]: fc.Arbitrary<unknown> } = {
     expiresInMs,
   }),
   tool_started: fc.record({ callId, attempt: small }),
-  suspension: fc.record({ callId, round: small, kind, prompt: value, schema: value, expiresInMs }),
+  suspension: fc.record(
+    {
+      ...{ callId, round: small, kind, prompt: value, schema: value, expiresInMs },
+      doneBefore: fc.record({ callId, outcome: fc.constantFrom('done', 'failed', 'unknown') }),
+    },
+    { requiredKeys: ['callId', 'round', 'kind', 'prompt', 'schema', 'expiresInMs'] },
+  ),
   resolution: fc.record(
     {
       callId,
@@ -137,7 +147,15 @@ const contents: { readonly [Type in EventType]: fc.Arbitrary<unknown> } = {
   }),
   regeneration: fc.record({ messageId, n: small, feedback: text }),
   withheld: fc.record({ messageId, hook: fc.constantFrom('guard', 'strict') }),
+  attempt_discarded: fc.record({
+    turnId,
+    messageId,
+    model: fc.constant({ provider: 'acme', modelId: 'm' }),
+    usage: fc.constantFrom({}, { inputTokens: 3, outputTokens: 4 }),
+    code: fc.constant('model_interrupted'),
+  }),
   halted_by: fc.record({ callId, reason: fc.constantFrom('handed over', '') }),
+  scope_missing: fc.record({ turnId, who, reason: text }),
   state_set: fc.record(
     {
       callId,
@@ -152,6 +170,7 @@ const contents: { readonly [Type in EventType]: fc.Arbitrary<unknown> } = {
   ),
   state_refused: fc.record({ callId, reason: text }),
   cancel_requested: fc.record({ turnId, who }),
+  superseded: fc.record({ fromSeq: fc.integer({ min: 1, max: 12 }), by: turnId }),
   turn_ended: fc.record({
     turnId,
     status: fc.constantFrom('completed', 'cancelled', 'failed', 'halted'),

@@ -29,6 +29,7 @@ export function checkHistory(log: readonly LogEvent[]): void {
     const isCompleted = turn.end?.status === 'completed'
     must(!isCompleted || !keptMessages(turn).at(-1)?.withheld, `turn ${turn.turnId} is completed by what is withheld`)
   }
+  checkDiscarded(log)
   checkWithheld(log, state)
   checkHalts(log, state)
   checkState(log, state)
@@ -55,6 +56,19 @@ function checkEvent(before: ConversationState, event: LogEvent): void {
   }
 }
 
+/** An attempt that broke off is in no message, and stands right before what came of its message. */
+function checkDiscarded(log: readonly LogEvent[]): void {
+  const written = new Set(log.flatMap(({ type, content }) => (type === 'assistant_msg' ? [content.messageId] : [])))
+  for (const [index, event] of log.entries()) {
+    if (event.type !== 'attempt_discarded') continue
+    const { messageId, turnId } = event.content
+    must(!written.has(messageId), `attempt ${messageId} was discarded, and its message is in the log`)
+    const next = log.slice(index + 1).find(({ type }) => type !== 'attempt_discarded' && type !== 'withheld')
+    const isOfTurn = next === undefined || ('turnId' in next.content ? next.content.turnId === turnId : true)
+    must(isOfTurn, `attempt ${messageId} is not before what came of its message`)
+  }
+}
+
 /** A mark stands right before its message, unless the log was cut between them, and the message shows and calls nothing. */
 function checkWithheld(log: readonly LogEvent[], state: ConversationState): void {
   const messages = state.turns.flatMap((turn) => turn.items.filter((item) => item.type === 'assistant'))
@@ -74,6 +88,11 @@ function checkWithheld(log: readonly LogEvent[], state: ConversationState): void
   }
 }
 
+/** Whether the turns of that time were withdrawn later. */
+function isWithdrawn(log: readonly LogEvent[], { seq }: LogEvent): boolean {
+  return log.slice(seq).some((event) => event.type === 'superseded' && event.content.fromSeq <= seq)
+}
+
 /** A halt stands before the result of its call. No model is called after it, and the first gives the reason. */
 function checkHalts(log: readonly LogEvent[], state: ConversationState): void {
   const halted = new Set<string>()
@@ -81,6 +100,7 @@ function checkHalts(log: readonly LogEvent[], state: ConversationState): void {
     if (halt.type !== 'halted_by') continue
     const { callId, reason } = halt.content
     const found = findCall(state, callId)
+    if (!found && isWithdrawn(log, halt)) continue
     must(found !== null, `halt ${halt.seq} is of no call`)
     const { turnId, end } = found!.turn
     const { result } = found!.call

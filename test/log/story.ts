@@ -23,6 +23,7 @@ import {
   regeneration,
   resolution,
   stateSet,
+  superseded,
   suspension,
   toolCall,
   toolResult,
@@ -51,8 +52,8 @@ export function continued(state: ConversationState, events: readonly NewEvent[])
   return foldEvents(placed(events, state.lastSeq), state)
 }
 
-export function said(turnId: string, options: TurnOptions = {}): NewEvent {
-  return userMsg({ turnId, message: { parts: [{ type: 'text', text: `for ${turnId}` }] }, options, who: 'ann' })
+export function said(turnId: string, options: TurnOptions = {}, who = 'ann'): NewEvent {
+  return userMsg({ turnId, message: { parts: [{ type: 'text', text: `for ${turnId}` }] }, options, who })
 }
 
 type ReplyOptions = Partial<Omit<AssistantMsg, 'turnId' | 'messageId' | 'seen'>> & { readonly calls?: string[] }
@@ -121,6 +122,11 @@ export function halted(callId: string, reason = 'handed over'): NewEvent {
 export function changed(set: JsonObject, { callId, remove = [] }: { callId?: string; remove?: string[] } = {}) {
   const patch = { set, remove }
   return stateSet({ ...(callId ? { callId } : {}), patch, exposed: ['todos'], who: 'ann' })
+}
+
+/** The turns from that seq on are withdrawn, and what comes next is there in their place. */
+export function replacing(fromSeq: number, by: string): NewEvent {
+  return superseded({ fromSeq, by })
 }
 
 export function cancelled(turnId: string): NewEvent {

@@ -266,8 +266,8 @@ export const bytesMutants: readonly Mutant[] = [
       },
       {
         file: 'src/server/routes/conversations.ts',
-        find: 'conversation.view({ maxBytes: maxBytes / 4 })',
-        replace: 'conversation.view({ maxBytes: maxBytes * 4 })',
+        find: 'conversation.view({ ...call.query, maxBytes: maxBytes / 4 })',
+        replace: 'conversation.view({ ...call.query, maxBytes: maxBytes * 4 })',
       },
     ],
     killedBy: [answers('a view fits in an answer, and says where the rest is')],
@@ -288,7 +288,7 @@ export const bytesMutants: readonly Mutant[] = [
     edits: [
       {
         file: 'src/server/answer.ts',
-        find: 'items.length === limit || (await read({ before: last.id, limit: 1, maxBytes: 1 })).length > 0',
+        find: 'items.length === limit || (await read({ before: place, limit: 1, maxBytes: 1 })).length > 0',
         replace: 'items.length === limit',
       },
     ],

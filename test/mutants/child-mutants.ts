@@ -6,6 +6,22 @@ const doctor = (test: string): Case => ({ file: 'test/upkeep/family.test.ts', te
 /** Bugs in how a child agent and its parent hear of each other. */
 export const childMutants: readonly Mutant[] = [
   {
+    name: 'a child that a process starts late, while its parent is cancelled elsewhere, waits for ever',
+    edits: [
+      {
+        file: 'src/engine/child/child-calls.ts',
+        find: 'keptMessages(turn).length === 0 ? await cancellerOf(parts, conversationId) : null',
+        replace: 'null as string | null',
+      },
+    ],
+    killedBy: [
+      {
+        file: 'src/engine/child/admit-child.test.ts',
+        test: 'a child that has said nothing yet and whose parent is being cancelled is asked to end for the one who cancelled',
+      },
+    ],
+  },
+  {
     name: 'children: a child tells its parent before its own end is committed',
     edits: [
       {

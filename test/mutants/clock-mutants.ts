@@ -2,7 +2,7 @@ import type { Case, Mutant } from './mutant.ts'
 
 const story = (test: string): Case => ({ file: 'test/stories/clocks-of-stores.test.ts', test })
 const conformance = (test: string): Case => ({ file: 'src/store/memory/memory-store.test.ts', test })
-const watch = (test: string): Case => ({ file: 'src/store/clock-watch.test.ts', test })
+const watch = (test: string): Case => ({ file: 'src/store/lease.test.ts', test })
 
 const died = story('back by 10 minutes: what a node left behind when it died is taken up by another')
 const due = story('back by 10 minutes: what was due and had no node is taken up by one that starts afterwards')
@@ -108,7 +108,7 @@ export const clockMutants: readonly Mutant[] = [
     name: 'clocks: a clock that was put back is not noticed',
     edits: [
       {
-        file: 'src/store/clock-watch.ts',
+        file: 'src/store/lease.ts',
         find: "return now < this.#last - toleranceMs ? 'back' : 'forward'",
         replace: "return now < toleranceMs - this.#last ? 'back' : 'forward'",
       },

@@ -55,8 +55,8 @@ const rows: readonly Row[] = [
   [
     'turns of UI messages are sent as they are',
     'src/server/dispatch.ts',
-    'turn: discloseTurn(turn, disclosure)',
-    'turn',
+    'turn: discloseTurn(record.turn, disclosure)',
+    'turn: record.turn',
     pages('uiMessages'),
   ],
   [

@@ -67,9 +67,9 @@ export const doorMutants: readonly Mutant[] = [
     name: 'doors: a child is sent to past its parent',
     edits: [
       {
-        file: 'src/runtime/conversation-handle.ts',
-        find: '      await refuseChild(store, id)\n      const definition',
-        replace: '      const definition',
+        file: 'src/runtime/send-verbs.ts',
+        find: '    await refuseChild(store, id)\n',
+        replace: '',
       },
     ],
     killedBy: [addressed(pastParent), addressed('is not talked to after its end either')],

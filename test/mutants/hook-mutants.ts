@@ -92,14 +92,14 @@ const planted: readonly (readonly [name: string, file: string, find: string, rep
   [
     'a turn that goes on after a deadline acts for the user who opened it',
     'src/engine/scopes.ts',
-    'return isAddressed ? actorOfTurn(ref, turn) : system',
-    'return actorOfTurn(ref, turn)',
+    'return isAddressed ? openerOfTurn(turn) : system',
+    'return openerOfTurn(turn)',
     bySystem,
   ],
   [
     'a turn acts as the system for ever after a deadline',
     'src/engine/scopes.ts',
-    'return isAddressed ? actorOfTurn(ref, turn) : system',
+    'return isAddressed ? openerOfTurn(turn) : system',
     'return system',
     againAnn,
   ],
@@ -113,8 +113,8 @@ const planted: readonly (readonly [name: string, file: string, find: string, rep
   [
     'a call that was made before a deadline passed acts as the system after it',
     'src/engine/scopes.ts',
-    'return actorOfStep(ref, turn, call?.seq)',
-    'return actorOfStep(ref, turn)',
+    'isGranted ? openerOfTurn(turn) : actorOfStep(turn, call?.seq)',
+    'isGranted ? openerOfTurn(turn) : actorOfStep(turn)',
     scoped('a call that was made before a deadline passed acts for the user who opened the turn'),
   ],
   [
@@ -224,7 +224,7 @@ const planted: readonly (readonly [name: string, file: string, find: string, rep
   ],
   [
     'a chunk that is a promise is dropped',
-    'src/model/stream-model.ts',
+    'src/model/stream-attempt.ts',
     'if (isPromise(result)) {',
     'if (isPromise(result) && result === null) {',
     {

@@ -229,14 +229,14 @@ export const leaseMutants: readonly Mutant[] = [
     name: 'leases: a lease is certain by the clock that stands still while the machine sleeps',
     edits: [
       {
-        file: 'src/engine/lease/held-lease.ts',
+        file: 'src/engine/lease/lease-keeper.ts',
         find: ' && now.nowMs - nowMs < leaseMs',
         replace: ' && nowMs > 0',
       },
     ],
     killedBy: [
       {
-        file: 'src/engine/lease/held-lease.test.ts',
+        file: 'src/engine/lease/lease-keeper.test.ts',
         test: 'a lease is not certain after the machine slept, also where the clock that never goes back stood still meanwhile',
       },
     ],
@@ -245,14 +245,14 @@ export const leaseMutants: readonly Mutant[] = [
     name: 'leases: a lease is certain by the time of day',
     edits: [
       {
-        file: 'src/engine/lease/held-lease.ts',
+        file: 'src/engine/lease/lease-keeper.ts',
         find: 'now.monotonicMs - monotonicMs < leaseMs && ',
         replace: 'monotonicMs <= now.monotonicMs && ',
       },
     ],
     killedBy: [
       {
-        file: 'src/engine/lease/held-lease.test.ts',
+        file: 'src/engine/lease/lease-keeper.test.ts',
         test: 'setting the time of day back does not make a lease last longer',
       },
     ],

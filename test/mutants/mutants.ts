@@ -1,24 +1,33 @@
 import { answerMutants } from './answer-mutants.ts'
+import { authorizeMutants } from './authorize-mutants.ts'
 import { baseMutants } from './base-mutants.ts'
+import { behalfMutants } from './behalf-mutants.ts'
 import { bytesMutants } from './bytes-mutants.ts'
 import { cacheMutants } from './cache-mutants.ts'
 import { callsMutants } from './calls-mutants.ts'
+import { chatMutants } from './chat-mutants.ts'
 import { childMutants } from './child-mutants.ts'
 import { cliMutants } from './cli-mutants.ts'
 import { clockMutants } from './clock-mutants.ts'
 import { contractMutants } from './contract-mutants.ts'
 import { coreMutants } from './core-mutants.ts'
+import { dataMutants } from './data-mutants.ts'
 import { disclosureMutants } from './disclosure-mutants.ts'
 import { doorMutants } from './door-mutants.ts'
+import { frameworkMutants } from './framework-mutants.ts'
 import { hookMutants } from './hook-mutants.ts'
+import { inboxMutants } from './inbox-mutants.ts'
+import { inspectorMutants } from './inspector-mutants.ts'
 import { keptMutants } from './kept-mutants.ts'
 import { lastingMutants } from './lasting-mutants.ts'
 import { leaseMutants } from './lease-mutants.ts'
 import type { Mutant } from './mutant.ts'
 import { noteMutants } from './note-mutants.ts'
 import { operatorMutants } from './operator-mutants.ts'
+import { outboxMutants } from './outbox-mutants.ts'
 import { poisonMutants } from './poison-mutants.ts'
 import { postgresMutants } from './postgres-mutants.ts'
+import { reactMutants } from './react-mutants.ts'
 import { readerMutants } from './reader-mutants.ts'
 import { recordMutants } from './record-mutants.ts'
 import { restoreMutants } from './restore-mutants.ts'
@@ -26,8 +35,15 @@ import { schemaMutants } from './schema-mutants.ts'
 import { seamMutants } from './seam-mutants.ts'
 import { serverMutants } from './server-mutants.ts'
 import { sessionMutants } from './session-mutants.ts'
+import { shownMutants } from './shown-mutants.ts'
+import { signedMutants } from './signed-mutants.ts'
 import { sqliteMutants } from './sqlite-mutants.ts'
 import { stateMutants } from './state-mutants.ts'
+import { streamMutants } from './stream-mutants.ts'
+import { studioMutants } from './studio-mutants.ts'
+import { supersededMutants } from './superseded-mutants.ts'
+import { telemetryMutants } from './telemetry-mutants.ts'
+import { tenantMutants } from './tenant-mutants.ts'
 import { trustMutants } from './trust-mutants.ts'
 import { upkeepMutants } from './upkeep-mutants.ts'
 import { watchMutants } from './watch-mutants.ts'
@@ -41,9 +57,15 @@ export const mutants: readonly Mutant[] = [
   ...operatorMutants,
   ...serverMutants,
   ...upkeepMutants,
+  ...supersededMutants,
   ...trustMutants,
   ...hookMutants,
+  ...inboxMutants,
+  ...authorizeMutants,
+  ...behalfMutants,
   ...stateMutants,
+  ...streamMutants,
+  ...telemetryMutants,
   ...keptMutants,
   ...coreMutants,
   ...childMutants,
@@ -67,4 +89,14 @@ export const mutants: readonly Mutant[] = [
   ...noteMutants,
   ...sessionMutants,
   ...restoreMutants,
+  ...signedMutants,
+  ...dataMutants,
+  ...chatMutants,
+  ...outboxMutants,
+  ...frameworkMutants,
+  ...tenantMutants,
+  ...shownMutants,
+  ...studioMutants,
+  ...inspectorMutants,
+  ...reactMutants,
 ]

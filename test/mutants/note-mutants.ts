@@ -169,14 +169,14 @@ const planted: readonly (readonly [name: string, file: string, find: string, rep
   ],
   [
     'a page of history has the notes before it',
-    'src/runtime/read/page-notes.ts',
+    'src/runtime/read/history-pages.ts',
     'this.#notes.filter(({ seq }) => seq >= first)',
     'this.#notes.filter(({ seq }) => seq >= first || seq > 0)',
     noted('is on the page of history that its place is on'),
   ],
   [
     'a page of history holds every note',
-    'src/runtime/read/page-notes.ts',
+    'src/runtime/read/history-pages.ts',
     'if (this.#bytes > this.#maxBytes) this.#leftOut ||= event.seq',
     'if (this.#bytes < 0) this.#leftOut ||= event.seq',
     noted('very many leave view and pages small, say so, and are all in the log'),

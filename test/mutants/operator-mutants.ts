@@ -56,14 +56,14 @@ const removed: readonly (readonly [name: string, file: string, find: string, rep
   [
     'authenticate may know the secret of operators',
     'src/server/serve.ts',
-    'return token.isOfOperator(given) ? null : ',
+    'return locals.isOfOperator(given) ? null : ',
     'return ',
     operators('and no more than that, however much authenticate and isOperator let in'),
   ],
   [
     'isOperator may know the secret to act with',
     'src/server/serve.ts',
-    '!token.isOfUser(given) && ',
+    '!locals.isOfUser(given) && ',
     '',
     operators('and no more than that, however much authenticate and isOperator let in'),
   ],

@@ -93,10 +93,10 @@ export const readerMutants: readonly Mutant[] = [
   },
   {
     name: 'a client that takes everything at once has the process to itself',
-    edits: [{ file: 'src/server/serve.ts', find: 'await yieldToEventLoop()', replace: '' }],
+    edits: [{ file: 'src/server/node/to-node-listener.ts', find: 'await yieldToEventLoop()', replace: '' }],
     killedBy: [
       {
-        file: 'src/server/send-response.test.ts',
+        file: 'src/server/node/send-response.test.ts',
         test: 'a client that takes everything at once does not have the process to itself',
       },
     ],

@@ -111,8 +111,8 @@ export const recordMutants: readonly Mutant[] = [
     edits: [
       {
         file: 'src/upkeep/export-line.ts',
-        find: '{ name, args, result, prompt, meta },',
-        replace: '{ name, args, result, prompt, meta: meta && null },',
+        find: '{ name, args, result, prompt, notice, meta },',
+        replace: '{ name, args, result, prompt, notice, meta: meta && null },',
       },
     ],
     killedBy: [meta('is in an export and back after an import')],
@@ -157,7 +157,7 @@ export const recordMutants: readonly Mutant[] = [
     name: 'an upsert with the same title makes the log grow',
     edits: [
       {
-        file: 'src/store/put-conversation.ts',
+        file: 'src/store/tenant-rows.ts',
         find: 'const isNew = title !== undefined && title !== (record?.title ?? null)',
         replace: 'const isNew = title !== undefined',
       },
@@ -190,7 +190,7 @@ export const recordMutants: readonly Mutant[] = [
     name: 'a status that contradicts the log is written',
     edits: [
       {
-        file: 'src/store/put-conversation.ts',
+        file: 'src/store/tenant-rows.ts',
         find: 'if (says.includes(status)) return lastSeq',
         replace: 'if (says.length > 0) return lastSeq',
       },

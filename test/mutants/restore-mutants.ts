@@ -3,7 +3,10 @@ import type { Case, Mutant } from './mutant.ts'
 const events = (test: string): Case => ({ file: 'src/log/restored-events.test.ts', test })
 const reading = (test: string): Case => ({ file: 'src/log/snapshot.test.ts', test })
 const restoring = (test: string): Case => ({ file: 'test/stories/snapshots-restoring.test.ts', test })
+const triedAgain = (test: string): Case => ({ file: 'test/stories/snapshots-tried-again.test.ts', test })
 const deleting = (test: string): Case => ({ file: 'test/stories/snapshots-deleting.test.ts', test })
+const snapshots = (test: string): Case => ({ file: 'test/stories/authorize-snapshots.test.ts', test })
+const unlisted = (test: string): Case => ({ file: 'test/stories/user-ids-unlisted.test.ts', test })
 const memory = (test: string): Case => ({ file: 'src/store/memory/memory-store.test.ts', test })
 const sqlite = (test: string): Case => ({ file: 'src/store/sqlite/sqlite-store.test.ts', test })
 const postgres = (test: string): Case => ({ file: 'src/store/postgres/postgres-store.test.ts', test })
@@ -14,6 +17,130 @@ function mutant(name: string, file: string, find: string, replace: string, ...ki
 
 /** Bugs in how a conversation is restored from a snapshot, and in how a deleted one stays deleted. */
 export const restoreMutants: readonly Mutant[] = [
+  {
+    name: 'a snapshot is restored for a caller who may not use what its owner opened',
+    edits: [
+      {
+        file: 'src/runtime/restore-conversation.ts',
+        find: 'if (!(await mayRestore(action, { ...row, owner: snapshot.owner })))',
+        replace: 'if (!(await mayRestore(action, { ...row, owner: who })))',
+      },
+    ],
+    killedBy: [snapshots('is hidden from another user as one with a log is (filter)')],
+  },
+  {
+    name: 'a restored conversation belongs to the caller who restored it',
+    edits: [
+      {
+        file: 'src/runtime/restore-conversation.ts',
+        find: 'const owner = snapshot.owner ?? identity.who',
+        replace: 'const owner = identity.who',
+      },
+    ],
+    killedBy: [
+      snapshots(
+        'belongs to its owner after a user whom authorize allows has restored it, and so does what waits in it',
+      ),
+    ],
+  },
+  mutant(
+    'a snapshot that says that the system owns it makes tools run as the system',
+    'src/runtime/restore-conversation.ts',
+    "owner === 'system' ? identity.who : owner",
+    'owner',
+    snapshots(
+      'acts as its caller where it says that its owner is the system, and never as more than its owner (system)',
+    ),
+  ),
+  mutant(
+    'a snapshot of a user without an id acts as the system, where the system restores it',
+    'src/runtime/restore-conversation.ts',
+    "owner === 'system' ? identity.who : owner",
+    "owner === 'system' || owner === 'anonymous' ? identity.who : owner",
+    snapshots(
+      'acts as its caller where it says that its owner is the system, and never as more than its owner (anonymous)',
+    ),
+  ),
+  mutant(
+    'a snapshot whose owner no row can have is not restored',
+    'src/runtime/restore-conversation.ts',
+    '...(isId(owner) ? { owner } : {})',
+    'owner',
+    unlisted('gets a conversation back from its snapshot, which says whose it is'),
+  ),
+  mutant(
+    'a message of a user whose id no row can have is refused after a restart',
+    'src/runtime/send-message.ts',
+    'const owner = isId(opener) ? opener : null',
+    'const owner = opener',
+    unlisted('goes on with a conversation after a restart, and no one else becomes its owner'),
+  ),
+  mutant(
+    'a conversation whose opener no row can have is taken over by the next sender',
+    'src/runtime/send-message.ts',
+    'const owner = isId(opener) ? opener : null',
+    'const owner = isId(opener) ? opener : isId(who) ? who : null',
+    unlisted('goes on with a conversation after a restart, and no one else becomes its owner'),
+  ),
+  mutant(
+    'a restored question does not say in the inbox that the same was done before',
+    'src/log/restored-events.ts',
+    'return before ? { ...event, content: { ...event.content, doneBefore: before } } : event',
+    'return event',
+    triedAgain('asks in the inbox, as in its view, with what a withdrawn turn did'),
+  ),
+  mutant(
+    'a copy of the package does not know the system scopes of another',
+    'src/define/scope.ts',
+    '(shared[systemScopesKey] ??= new WeakSet())',
+    '(shared[systemScopesKey] = new WeakSet())',
+    {
+      file: 'src/define/create-scope.test.ts',
+      test: 'the system scope of another copy of the package is known, and a copy of the scope is not',
+    },
+  ),
+  {
+    name: 'a snapshot of a fork names the person who opened its source',
+    edits: [
+      {
+        file: 'src/snapshot/owner-of.ts',
+        find: 'return owner ?? (lastSeq === 0 ? null : openerOf(store, id))',
+        replace: 'return lastSeq === 0 ? owner : openerOf(store, id)',
+      },
+    ],
+    killedBy: [snapshots('belongs to the user who forked it, where it is a fork')],
+  },
+  {
+    name: 'a snapshot without an owner belongs to any caller',
+    edits: [
+      { file: 'src/snapshot/persistence.ts', find: '? { owner: null, ...state } : null', replace: '? state : null' },
+    ],
+    killedBy: [
+      snapshots('of an earlier version has no owner, and is given only to those who may have what no one owns'),
+    ],
+  },
+  {
+    name: 'a message joins a conversation that another user opened while its snapshot was loaded',
+    edits: [
+      {
+        file: 'src/runtime/send-message.ts',
+        find: "if (isNew && restored === 'begun_elsewhere') throw new BegunMeanwhile()",
+        replace: '',
+      },
+    ],
+    killedBy: [snapshots('is asked about again where another user opened the id while it was loaded')],
+  },
+  {
+    name: 'a snapshot is deleted by a caller who may not delete what its owner opened',
+    edits: [
+      {
+        file: 'src/runtime/delete-conversation.ts',
+        find: "if (lastSeq === 0 && mayRestore) await askAboutSnapshots(node, { id, identity, store, mayRestore }, 'delete')",
+        replace: 'void askAboutSnapshots',
+      },
+    ],
+    killedBy: [snapshots('is hidden from another user as one with a log is (filter)')],
+  },
   mutant(
     'a restored call keeps the id that may still be pending elsewhere',
     'src/log/restored-events.ts',
@@ -55,6 +182,44 @@ export const restoreMutants: readonly Mutant[] = [
     'const parts = withheld === undefined ? message.parts : []',
     'const { parts } = message',
     events('a withheld message comes back after its mark, without parts and object'),
+  ),
+  mutant(
+    'a refund of a restored turn is repeated without force',
+    'src/log/restored-events.ts',
+    "started !== null && executor === 'server' ? [startOf(callId)] : []",
+    "started !== null && executor === 'provider' ? [startOf(callId)] : []",
+    triedAgain('is tried again past a refund only by force, and the model is told what was done'),
+  ),
+  mutant(
+    'a snapshot forgets that a call was started',
+    'src/snapshot/take-snapshot.ts',
+    'const mayHaveActed = hasActed(call) ||',
+    'const mayHaveActed =',
+    triedAgain('is tried again past a refund only by force, and the model is told what was done'),
+  ),
+  mutant(
+    'a call that is started after the snapshot is taken is repeated without force',
+    'src/snapshot/take-snapshot.ts',
+    "|| (phase.type !== 'ended' && executor !== 'human')",
+    "|| (phase.type === 'pending' && executor !== 'human')",
+    {
+      file: 'src/snapshot/take-snapshot.test.ts',
+      test: 'a call that has not ended says the same, because it may be started after the snapshot',
+    },
+  ),
+  mutant(
+    'what a page did before its log was restored is repeated without force',
+    'src/log/superseded.ts',
+    "const isElsewhere = executor === 'client' ||",
+    'const isElsewhere =',
+    triedAgain('needs force past what a page did, and past a child agent'),
+  ),
+  mutant(
+    'a snapshot of an earlier release lets a refund be repeated without force',
+    'src/log/restored-events.ts',
+    "(executor === 'human' ? null : 'report')",
+    "(executor === 'human' ? null : 'rerun')",
+    triedAgain('of a snapshot that does not say what was started needs force past every tool'),
   ),
   mutant(
     'a restored turn forgets that one of its calls ends it',
@@ -107,10 +272,13 @@ export const restoreMutants: readonly Mutant[] = [
   ),
   mutant(
     'the owner of a conversation is the person who spoke last',
-    'src/snapshot/opener-of.ts',
-    'turns[0]?.items',
-    'turns.at(-1)?.items',
-    restoring('belongs to the person who opened it, also when another process takes the snapshot'),
+    'src/snapshot/owner-of.ts',
+    'events.find(',
+    'events.findLast(',
+    {
+      file: 'src/snapshot/owner-of.test.ts',
+      test: 'a conversation whose row names no owner belongs to the person who spoke first',
+    },
   ),
   mutant(
     'a conversation is deleted although its copy is not',

@@ -2,7 +2,7 @@ import { parseArgs } from 'node:util'
 import { runRandom } from './random/run-random.ts'
 import { runPlanted } from './run-planted.ts'
 
-/** `npm run mutants [-- --only 'part of a name']`, `npm run mutants -- --random 200 --seed 7` */
+/** `npm run mutants [-- --only 'part of a name|of another']`, `npm run mutants -- --random 200 --seed 7` */
 const { values } = parseArgs({
   options: {
     only: { type: 'string', default: '' },

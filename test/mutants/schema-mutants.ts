@@ -10,14 +10,14 @@ const story = (test: string): Case => ({ file: 'test/stories/turns-output-schema
 const removed: readonly (readonly [name: string, file: string, find: string, replace: string, killedBy: Case])[] = [
   [
     'references of schemas are not counted',
-    'src/base/json-schema/evaluation.ts',
+    'src/base/json-schema/schema-node.ts',
     '    this.steps.take(1 + node.checks.length + (typed?.length ?? 0))\n',
     '',
     costs('references that double'),
   ],
   [
     'schemas apply within each other as deep as they like',
-    'src/base/json-schema/evaluation.ts',
+    'src/base/json-schema/schema-node.ts',
     'if (++this.#level > maxLevels)',
     'if (++this.#level > 1_000_000)',
     costs('a reference to itself'),

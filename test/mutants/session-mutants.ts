@@ -198,14 +198,14 @@ const rows: readonly Row[] = [
   ],
   [
     'a watch of a session repeats the event it goes on from',
-    'src/runtime/read/watch-session.ts',
+    'src/runtime/read/read-record.ts',
     'if (event.seq > (last?.seq ?? after)) yield event',
     'if (event.seq >= (last?.seq ?? after)) yield event',
     without(read),
   ],
   [
     'a watch of a session that has ended goes on for ever',
-    'src/runtime/read/watch-session.ts',
+    'src/runtime/read/read-record.ts',
     "if (event.type === 'flow_ended' || signal?.aborted) return",
     'if (signal?.aborted) return',
     without(read),

@@ -99,7 +99,7 @@ export const upkeepMutants: readonly Mutant[] = [
     edits: [
       {
         file: 'src/upkeep/finish-examination.ts',
-        find: 'if (isUpToDate && isDeepStrictEqual(cached, fsmAtCached))',
+        find: 'if (isUpToDate && fsmAtCached && isCacheOf(cached, fsmAtCached))',
         replace: 'if (isUpToDate)',
       },
     ],

@@ -3,7 +3,17 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Edit } from './mutant.ts'
 
-const copied = ['src', 'test', 'docs', 'package.json', 'rolldown.config.ts', 'tsconfig.json', 'vitest.config.ts']
+const copied = [
+  'src',
+  'studio',
+  'test',
+  'docs',
+  'examples',
+  'package.json',
+  'rolldown.config.ts',
+  'tsconfig.json',
+  'vitest.config.ts',
+]
 
 /** A copy of the working tree that can be broken without harm. */
 export class Workspace {

@@ -44,12 +44,12 @@ const programs: readonly (readonly [string, string, string | RegExp])[] = [
     'closed',
   ],
   [
-    'a persistState that hangs, in stop',
+    'a persistState that hangs, in detach',
     `const { chat } = start({ persistence: { persistState: (scope, state, { lifecycle }) => lifecycle === 'on_shutdown' ? hang() : null } })
      await endOf(chat)
-     await chat.stop()
-     console.log('stopped')`,
-    'stopped',
+     await chat.detach()
+     console.log('detached')`,
+    'detached',
   ],
   [
     'a hook that hangs before the model',

@@ -159,7 +159,7 @@ test('lists go on where a page was cut for its bytes', async () => {
   const calls: string[] = []
   for (let before: string | null = ''; before !== null; ) {
     const { body } = await ask(server.url, `/inbox?limit=100${before === '' ? '' : `&before=${before}`}`)
-    calls.push(...(body['items'] as { id: string }[]).map(({ id }) => id))
+    calls.push(...(body['items'] as { callId: string }[]).map(({ callId }) => callId))
     before = body['before'] as string | null
   }
   expect(calls.filter((id) => id !== 'last').toSorted()).toEqual(Array.from({ length: 10 }, (_, n) => `call-${n}`))

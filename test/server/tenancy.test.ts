@@ -1,82 +1,12 @@
 import { createHash } from 'node:crypto'
-import { request as httpRequest } from 'node:http'
 import { describe, expect, test } from 'vitest'
 import { createScope, type Scope } from '../../src/define/scope.ts'
 import { bearerToken, type ServeOptions } from '../../src/server/index.ts'
-import type { Route } from '../../src/server/route.ts'
 import { allRoutes } from '../../src/server/routes/all-routes.ts'
 import type { Store } from '../../src/store/store.ts'
 import { scriptedModel } from '../../src/testing/scripted-model.ts'
+import { ask, cases } from './route-cases.ts'
 import { startServer } from './start-server.ts'
-
-type Case =
-  /** What the path must name, and the body that would change it. The response is the same whether it belongs to another tenant or to none. */
-  | { readonly body?: unknown }
-  /** What is not for users of any tenant: the answer to them is the same, whatever they ask for. */
-  | { readonly isForOperators: true; readonly body?: unknown }
-  /** Why the question does not arise. */
-  | { readonly why: string }
-
-/** Every route of the server. One that is missing here fails the test below. */
-const cases: Readonly<Record<string, Case>> = {
-  health: { why: 'it tells nothing about anybody' },
-  ready: { why: 'it tells nothing about anybody' },
-  openApi: { why: 'it tells nothing about anybody' },
-  listConversations: { why: 'names nothing: see the test of lists' },
-  inbox: { why: 'names nothing: see the test of lists' },
-  sendMessage: { why: 'creates a conversation of the caller: see the test of sends' },
-  startFlow: { why: 'creates a session of the caller: see the test of sends' },
-  getConversation: {},
-  deleteConversation: {},
-  viewConversation: {},
-  readHistory: {},
-  readEvents: {},
-  forkConversation: { body: {} },
-  continueConversation: { body: {} },
-  renameConversation: { body: { title: 'Refunds' } },
-  turnOutcome: {},
-  cancelTurn: { body: {} },
-  approveCall: { body: {} },
-  denyCall: { body: {} },
-  answerCall: { body: { value: { text: 'x' } } },
-  resolveCall: { body: { value: true } },
-  extendDeadline: { body: { expiresInMs: null } },
-  appendNote: { body: { name: 'rated', data: 5 } },
-  live: {},
-  listModelCalls: {},
-  getModelCall: {},
-  explainModelCall: {},
-  readSnapshot: {},
-  resumeFlow: { body: { value: 1 } },
-  continueFlow: { body: {} },
-  listFlows: { why: 'it tells which code the server has, to users of all tenants alike' },
-  listSessions: { why: 'names nothing: see the test of lists' },
-  flowStatus: {},
-  flowOutcome: {},
-  flowLive: {},
-  flowRecord: {},
-  forkFlow: { body: { id: 'mine' } },
-  deleteFlow: {},
-  readFile: {},
-  listForks: {},
-  readLineage: {},
-  flowEvents: {},
-  flowForks: {},
-  flowLineage: {},
-  uiSend: { why: 'creates a conversation of the caller: see the test of sends' },
-  uiResume: {},
-  uiMessages: {},
-  uiCancel: { body: {} },
-  exportStore: { isForOperators: true },
-  importStore: { isForOperators: true, body: {} },
-  examineStore: { isForOperators: true },
-  repairStore: { isForOperators: true, body: {} },
-  compareStore: { isForOperators: true, body: {} },
-  unquarantine: { isForOperators: true, body: { id: 'c1' } },
-  checkSchema: { isForOperators: true },
-  migrateStore: { isForOperators: true, body: {} },
-  collectGarbage: { isForOperators: true, body: {} },
-}
 
 const authenticate = (request: Request): Scope | null => {
   const tenant = bearerToken(request)
@@ -123,7 +53,8 @@ describe("what is another tenant's is answered byte for byte as what does not ex
     const { server: emptyServer } = await startServer({ serve: { authenticate, showPrompts: true } })
     const missing = await ask(emptyServer.port, 'mine', route, ids, body)
     expect(foreign).toBe(missing)
-    expect(foreign).toMatch(/^HTTP 404/)
+    // A page may resume before its first message, so there is nothing to resume.
+    expect(foreign).toMatch(name === 'uiResume' ? /^HTTP 204/ : /^HTTP 404/)
     if (route.method === 'GET') expect(owner).toMatch(/^HTTP 200/)
   })
 })
@@ -136,6 +67,14 @@ test('lists have nothing of other tenants', async () => {
     const theirs = route.name === 'listSessions' ? 'session-1' : 'ticket-1'
     expect(await ask(server.port, 'theirs', route, {})).toContain(theirs)
   }
+})
+
+test('totals count nothing of other tenants', async () => {
+  const { server } = await withTheirs()
+  const route = allRoutes.find(({ name }) => name === 'totals')!
+  const nothing = '{"conversations":{},"sessions":{},"inbox":{"waiting":0,"oldestAt":null},"isPartial":false}'
+  expect(await ask(server.port, 'mine', route, {})).toContain(nothing)
+  expect(await ask(server.port, 'theirs', route, {})).not.toContain(nothing)
 })
 
 test("a send or a start with another tenant's id creates something of one's own", async () => {
@@ -199,41 +138,4 @@ async function withTheirs(serve: (store: Store) => ServeOptions = () => ({})) {
   const ids = { conversation: 'ticket-1', session: 'session-1', turnId, callId: outcome.pending[0]!.callId }
   const blob = createHash('sha256').update(file.data).digest('hex')
   return { ...started, ids: { ...ids, turnRef: modelCall!.turnRef, blob } }
-}
-
-/** Everything of an answer but when it was given. */
-async function ask(
-  port: number,
-  tenant: string,
-  route: Route,
-  ids: Readonly<Record<string, string>>,
-  body?: unknown,
-): Promise<string> {
-  const isFlow = route.path.startsWith('/flows/')
-  const named: Record<string, string> = {
-    ...ids,
-    flow: 'greeting',
-    agent: 'helper',
-    id: (isFlow ? ids['session'] : ids['conversation'])!,
-  }
-  const path = route.path.replaceAll(/:(\w+)/g, (_, name: string) => encodeURIComponent(named[name]!))
-  const headers = {
-    authorization: `Bearer ${tenant}`,
-    ...(body === undefined ? {} : { 'content-type': 'application/json' }),
-  }
-  return new Promise((resolve) => {
-    const asking = httpRequest({ host: '127.0.0.1', port, path, method: route.method, headers }, (answer) => {
-      const head = answer.rawHeaders.filter((_, index) => !/^date$/i.test(answer.rawHeaders[index - (index % 2)]!))
-      let text = `HTTP ${answer.statusCode}\n${head.join('\n')}\n`
-      answer.on('data', (chunk) => {
-        text += String(chunk)
-        // A stream would never end.
-        if (/"(snapshot|suspend)"/.test(text) && text.endsWith('\n\n')) asking.destroy()
-      })
-      answer.on('error', () => {})
-      answer.on('close', () => resolve(text))
-    })
-    asking.on('error', () => {})
-    asking.end(body === undefined ? undefined : JSON.stringify(body))
-  })
 }

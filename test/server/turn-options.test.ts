@@ -35,3 +35,22 @@ test('whether options of a turn are taken is yes or no', () => {
   const refused = () => createHandler({} as never, { authenticate: () => null, turnOptions: 'no' as never })
   expect(refused).toThrow("'turnOptions' must be true or false")
 })
+
+test('data of a message goes from the client to the tools, also where options of turns are forbidden', async () => {
+  const seen: unknown[] = []
+  const model = scriptedModel(() => 'Hello.')
+  const instructions = ({ data }: { data: unknown }) => {
+    seen.push(data)
+    return 'Be brief.'
+  }
+  const agents = [defineAgent({ name: 'helper', model, instructions })]
+  const { client } = await startServer({ agents, serve: { turnOptions: false } })
+  const chat = client.conversation('c', { agent: 'helper' })
+  const { turnId } = await chat.send('Hi', { data: { page: '/' } })
+  await chat.outcome(turnId)
+  expect(seen).toEqual([{ page: '/' }])
+  await expect(chat.send('Hi', { data: 'x'.repeat(70_000) })).rejects.toMatchObject({
+    code: 'invalid_argument',
+    status: 400,
+  })
+})

@@ -159,7 +159,7 @@ describe.each(clients)('ai %s%s', (sdk, query) => {
     await chat.addToolOutput({ tool: 'locate', toolCallId: toolCallId!, output: { town: 1 } })
     await until(() => chat.status === 'error')
     expect(chat.error?.message).toContain('invalid_answer')
-    expect((await log.view()).phase).toBe('awaiting_input')
+    expect((await log.view()).phase).toBe('waiting')
     // It says the truth again, so the page can try again.
     await chat.resumeStream()
     expect(partsOf(lastMessage(chat), 'tool-locate')).toMatchObject([{ state: 'input-available' }])

@@ -1,5 +1,6 @@
 import * as ai7 from 'ai'
 import * as ai6 from 'ai-6'
+import type { PerdureTransport } from '../../src/client/index.ts'
 import type { Sdk } from './ui-assemble.ts'
 
 /** A part of a UI message, as far as tests look at it. */
@@ -20,7 +21,12 @@ export type Part = {
 export type Message = {
   readonly id: string
   readonly role: 'system' | 'user' | 'assistant'
-  readonly metadata?: { readonly status?: string; readonly reason?: string }
+  readonly metadata?: {
+    readonly status?: string
+    readonly reason?: string
+    readonly finishReason?: string
+    readonly variants?: number
+  }
   readonly parts: readonly Part[]
 }
 
@@ -47,12 +53,14 @@ export type ChatOptions = {
   readonly body?: object
   readonly fetch?: typeof globalThis.fetch
   readonly onData?: (part: { type: string; data: unknown }) => void
+  /** Default: the SDK's own. */
+  readonly transport?: PerdureTransport
   readonly onToolCall?: (call: { toolCall: { toolName: string; toolCallId: string; input: unknown } }) => void
 }
 
 /** A chat of the real package over its own transport, that sends by itself whenever everything was answered. */
 export function createChat(sdk: Sdk, options: ChatOptions): Chat {
-  const { api, id = 'c', messages = [], body, fetch, onData, onToolCall } = options
+  const { api, id = 'c', messages = [], body, fetch, onData, onToolCall, transport } = options
   const ai = (sdk === 'v6' ? ai6 : ai7) as typeof ai7
   class PlainChat extends ai.AbstractChat<ai7.UIMessage> {}
   const state = {
@@ -70,14 +78,15 @@ export function createChat(sdk: Sdk, options: ChatOptions): Chat {
     },
     snapshot: <T>(thing: T): T => structuredClone(thing),
   }
-  const transport = new ai.DefaultChatTransport({ api, ...(body ? { body } : {}), ...(fetch ? { fetch } : {}) })
+  const usual = new ai.DefaultChatTransport({ api, ...(body ? { body } : {}), ...(fetch ? { fetch } : {}) })
   return new PlainChat({
     id,
     state,
-    transport,
+    transport: transport ?? usual,
     sendAutomaticallyWhen: (chat) =>
-      ai.lastAssistantMessageIsCompleteWithApprovalResponses(chat) ||
-      ai.lastAssistantMessageIsCompleteWithToolCalls(chat),
+      transport?.sendAutomaticallyWhen(chat) ??
+      (ai.lastAssistantMessageIsCompleteWithApprovalResponses(chat) ||
+        ai.lastAssistantMessageIsCompleteWithToolCalls(chat)),
     ...(onData ? { onData } : {}),
     ...(onToolCall ? { onToolCall } : {}),
   } as ConstructorParameters<typeof PlainChat>[0]) as unknown as Chat

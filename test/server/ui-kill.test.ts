@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { createClient } from '../../src/client/index.ts'
+import { createClient, perdureTransport } from '../../src/client/index.ts'
 import { seededRandom } from '../faults/harness/seeded-random.ts'
 import { until } from '../stories/until.ts'
 import { cuttingFetch } from './programs/cutting-fetch.ts'
@@ -75,6 +75,33 @@ test.each(['v6', 'v7'] as Sdk[])(
     }
   },
 )
+
+test('a page with perdureTransport shows the log in the end, though its server was killed and the page did nothing', {
+  timeout,
+}, async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'perdure-ui-'))
+  const input = { path: join(folder, 'agents.db'), deltas: 400 }
+  let server = await startChild({ ...input, port: 0 })
+  const { url, port } = server
+  const api = `${url}/ui/helper`
+  const chat = createChat('v7', { api, transport: perdureTransport({ url: api }) })
+  try {
+    const sent = chat.sendMessage({ text: 'Write much.' })
+    await until(() => chat.messages.length === 2 && words(chat) > 50)
+    await server.kill()
+    expect(words(chat)).toBeLessThan(400)
+    server = await startChild({ ...input, port })
+    await sent
+    expect(chat.error).toBeUndefined()
+    expect(chat.status).toBe('ready')
+    expect(words(chat)).toBe(400)
+    const truth = (await messagesOf(api)).at(-1)!
+    expect(essence(lastMessage(chat) as never)).toEqual(essence(truth as never))
+  } finally {
+    await server.kill()
+    rmSync(folder, { recursive: true })
+  }
+})
 
 /** As the guide has it. */
 async function catchUp(chat: Chat, api: string): Promise<void> {

@@ -117,7 +117,7 @@ test('claims that answer nothing change nothing, and the page is put right', asy
     expect(chunks.at(-1)).toMatchObject({ type: 'finish', finishReason: 'tool-calls' })
   }
   const log = runtime.conversation('c')
-  expect((await log.view()).phase).toBe('awaiting_input')
+  expect((await log.view()).phase).toBe('waiting')
   expect((await log.events()).some(({ type }) => type === 'resolution')).toBe(false)
 })
 
@@ -147,7 +147,7 @@ test('what is not a chat is refused in words', async () => {
     [api, { messages: [user('Hi', 'm3')], nonsense: 1 }, 400, 'invalid_request'],
     [api, { messages: [{ id: 'no-turn', role: 'assistant', parts: [] }] }, 404, 'turn_not_found'],
     [api, { messages: [user('Hi', 'm4')] }, 409, 'conversation_busy'],
-    [api, { messages: [user('Hi', 'user-1')], trigger: 'regenerate-message' }, 409, 'turn_ended'],
+    [api, { messages: [user('Pay', 'm1')], trigger: 'regenerate-message', force: 1 }, 400, 'invalid_request'],
     [`${server.url}/ui/missing`, { id: 'd', messages: [user('Hi')] }, 404, 'agent_missing'],
     [api, { id: 'd', messages: [{ id: 't', role: 'assistant', parts: [] }] }, 404, 'conversation_not_found'],
   ]

@@ -51,7 +51,7 @@ test('a client that shows a message with very many calls works its view out a fe
   let waiting = 0
   for await (const view of chat.views()) {
     waiting = view.pending.length
-    if (view.phase === 'awaiting_input') break
+    if (view.phase === 'waiting') break
   }
   expect(waiting).toBe(calls)
   expect(worked.out).toBeLessThan(most)

@@ -79,6 +79,9 @@ function emptying(schema: string): string {
       FOR name IN SELECT tablename FROM pg_tables WHERE schemaname = '${schema}' AND tablename <> 'migrations' LOOP
         EXECUTE format('DELETE FROM ${schema}.%I', name);
       END LOOP;
+      IF EXISTS (SELECT FROM pg_trigger WHERE tgrelid = '${schema}.events'::regclass AND tgname = 'outbox_rows') THEN
+        DROP TRIGGER outbox_rows ON ${schema}.events;
+      END IF;
       PERFORM setval(format('${schema}.%I', sequencename)::regclass, start_value, false)
         FROM pg_sequences WHERE schemaname = '${schema}';
     END $$`

@@ -2,13 +2,26 @@ import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 const root = join(import.meta.dirname, '..', '..')
-const everything = ['src/**/*.test.ts', 'test/**/*.test.ts']
+const everything = ['src/**/*.test.ts', 'studio/**/*.test.ts', 'test/**/*.test.ts']
 
 /** What a runtime, a server or a store does, over all stores. */
 const stories = testsIn('conformance', 'flows', 'hostile', 'reference-store', 'server', 'stories')
 
-/** Command lines, fault programs, simulations, examples, and the checks of the repository itself. */
-const programs = testsIn('cli', 'examples', 'faults', 'mutants', 'processes', 'simulator', 'tooling', 'upkeep')
+/** The studio in a real browser. */
+const studio = testsIn('studio')
+
+/** Pages, command lines, fault programs, simulations, examples, and the checks of the repository itself. */
+const programs = testsIn(
+  'browser',
+  'cli',
+  'examples',
+  'faults',
+  'mutants',
+  'processes',
+  'simulator',
+  'tooling',
+  'upkeep',
+)
 
 export type TestProject = {
   readonly name: string
@@ -16,10 +29,12 @@ export type TestProject = {
   readonly exclude: string[]
   /** Whether each file gets a process of its own. Otherwise files share a process and the modules in it. */
   readonly isolate: boolean
+  /** Run before the tests of this project, if there are any to run. */
+  readonly globalSetup?: string[]
 }
 
 /**
- * The tests in three groups, as in `npx vitest run --project unit`. A file of `unit` or `stories` that replaces what others share runs with
+ * The tests in four groups, as in `npx vitest run --project unit`. A file of `unit` or `stories` that replaces what others share runs with
  * the programs.
  */
 export function testProjects(leftOut: readonly string[] = []): TestProject[] {
@@ -27,8 +42,21 @@ export function testProjects(leftOut: readonly string[] = []): TestProject[] {
     replacesShared(readFileSync(join(root, file), 'utf8')),
   )
   return [
-    { name: 'unit', include: everything, exclude: [...stories, ...programs, ...alone, ...leftOut], isolate: false },
+    {
+      name: 'unit',
+      include: everything,
+      exclude: [...stories, ...studio, ...programs, ...alone, ...leftOut],
+      isolate: false,
+    },
     { name: 'stories', include: stories, exclude: [...alone, ...leftOut], isolate: false },
+    // One process, so that its files share a browser.
+    {
+      name: 'studio',
+      include: studio,
+      exclude: [...alone, ...leftOut],
+      isolate: false,
+      globalSetup: ['test/setup/studio.ts'],
+    },
     { name: 'programs', include: [...programs, ...alone], exclude: [...leftOut], isolate: true },
   ]
 }

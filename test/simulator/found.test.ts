@@ -54,3 +54,8 @@ test('a child agent that could not be read is read again by the clock of the run
     vi.unstubAllGlobals()
   }
 })
+
+test('a turn that two processes try again with one key is tried again once, and both go on with it', async () => {
+  for (const step of [19, 20, 146, 147])
+    expect((await simulate({ ...only('long-day'), stall: { step, steps: 1_000 } })).problems).toEqual([])
+})

@@ -11,11 +11,12 @@ vi.setConfig({ testTimeout: 120_000 })
 
 /** Each rule that is switched off must break a promise: otherwise the simulator would not see it missing. */
 
-const off = vi.hoisted(() => ({ idempotence: false, report: false }))
+const off = vi.hoisted(() => ({ idempotence: false, report: false, force: false }))
 
 afterEach(() => {
   off.idempotence = false
   off.report = false
+  off.force = false
 })
 
 vi.mock('../../src/log/settle.ts', async (original) => {
@@ -35,6 +36,14 @@ vi.mock('../../src/log/next-step.ts', async (original) => {
     ...real,
     nextStep: (state: ConversationState, running: ReadonlySet<string>) =>
       real.nextStep(off.report ? alwaysRerun(state) : state, running),
+  }
+})
+
+vi.mock('../../src/log/superseded.ts', async (original) => {
+  const real = await original<typeof import('../../src/log/superseded.ts')>()
+  return {
+    ...real,
+    unrepeatable: (...args: Parameters<typeof real.unrepeatable>) => (off.force ? [] : real.unrepeatable(...args)),
   }
 })
 
@@ -115,4 +124,13 @@ test('a call that is always run again pays twice', async () => {
   expect(await problemsOf(plans)).toBe('')
   off.report = true
   expect(await problemsOf(plans)).toMatch(/attempt 2: it must not run twice/)
+})
+
+test('an edit that is taken without force refunds twice', async () => {
+  const plans = [only('not-tried-again')]
+  expect(await problemsOf(plans)).toBe('')
+  off.force = true
+  const problems = await problemsOf(plans)
+  expect(problems).toMatch(/refund was started, and its turn was replaced unforced/)
+  expect(problems).toMatch(/refund had 2 effects in variants of one turn, 0 of them forced/)
 })

@@ -193,5 +193,5 @@ export class World {
 
 /** Whether the last turn has ended. People may name a conversation and leave notes in it afterwards. */
 export function isAtEnd(log: readonly LogEvent[]): boolean {
-  return log.findLast(({ type }) => type !== 'titled' && type !== 'note')?.type === 'turn_ended'
+  return log.findLast(({ type }) => type !== 'titled' && type !== 'note' && type !== 'state_set')?.type === 'turn_ended'
 }

@@ -7,14 +7,14 @@ import { scriptedModel } from '../../src/testing/scripted-model.ts'
 import { overStores } from './over-stores.ts'
 
 function supportAgent() {
-  const runs: { orderId: string; cents: number; by: string | undefined }[] = []
+  const runs: { orderId: string; cents: number; for: string | undefined; by: string | undefined }[] = []
   const refund = defineTool({
     name: 'refund',
     description: 'Pay an order back',
     input: z.object({ orderId: z.string(), cents: z.number().int() }),
     approval: 'required',
     run: async ({ orderId, cents }, turn) => {
-      runs.push({ orderId, cents, by: turn.scope.user })
+      runs.push({ orderId, cents, for: turn.scope.user, by: turn.approval?.who })
       return { paid: cents }
     },
   })
@@ -25,7 +25,7 @@ function supportAgent() {
 }
 
 overStores('a tool that needs approval', (story) => {
-  test('an approved call runs once, with the scope of the approver', async () => {
+  test('an approved call runs once, for the sender, and is told who approved', async () => {
     const { agent, runs } = supportAgent()
     const runtime = story.start({ agents: [agent] })
     const turn = await runtime
@@ -42,7 +42,7 @@ overStores('a tool that needs approval', (story) => {
     const boss = runtime.as(createScope({ user: 'boss' })).conversation('c1')
     expect(await boss.approve(waiting.pending[0]!)).toEqual({ accepted: true })
     expect(await turn.outcome()).toMatchObject({ status: 'completed', text: 'Done.' })
-    expect(runs).toEqual([{ orderId: 'o1', cents: 500, by: 'boss' }])
+    expect(runs).toEqual([{ orderId: 'o1', cents: 500, for: 'ann', by: 'boss' }])
   })
 
   test('a second answer learns who won, when and with what', async () => {

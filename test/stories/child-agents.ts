@@ -5,9 +5,7 @@ import { defineTool } from '../../src/define/define-tool.ts'
 import type { Tool } from '../../src/define/tool.ts'
 import { childIdOf } from '../../src/log/child-call.ts'
 import type { Conversation } from '../../src/runtime/conversation.ts'
-import type { ScriptedModelCall } from '../../src/testing/scripted-model.ts'
-import { scriptedModel } from '../../src/testing/scripted-model.ts'
-import type { ScriptedToolCall } from '../../src/testing/scripted-model-step.ts'
+import { type ScriptedModelCall, type ScriptedToolCall, scriptedModel } from '../../src/testing/scripted-model.ts'
 
 /** The conversations of the agents that a conversation has called, in the order of the calls. */
 export async function childIdsOf(chat: Pick<Conversation, 'events'>): Promise<string[]> {

@@ -62,6 +62,7 @@ const verbs: Readonly<Record<Exclude<keyof Conversation, 'id'>, Case>> = {
       (whenBusy) => (child) => child.send('do this instead', { whenBusy }),
     ),
   },
+  retry: { refused: isChild, calls: [(child) => child.retry(), (child) => child.retry('t1', { force: true })] },
   continue: { refused: isChild, calls: [(child) => child.continue()] },
   fork: { refused: isMissing, calls: [(child) => child.fork(), (child) => child.fork({ agent: 'worker' })] },
   outcome: 'goes',
@@ -83,7 +84,7 @@ const verbs: Readonly<Record<Exclude<keyof Conversation, 'id'>, Case>> = {
   forks: 'goes',
   lineage: 'goes',
   rename: 'goes',
-  stop: 'goes',
+  detach: 'goes',
   delete: 'goes',
 }
 
@@ -180,6 +181,28 @@ overStores("a child's conversation", (story) => {
     expect(await child.events()).toEqual(before)
     expect(await runtime.conversations({ agent: 'worker' })).toHaveLength(1)
     expect(model.calls).toHaveLength(1)
+  })
+
+  test('is given no other message in the place of the one that its parent waits for, before and after its end', async () => {
+    const { chat, turn, id, item, child } = await startWithChild(story)
+    const opened = (await child.events()).find(({ type }) => type === 'user_msg')!
+    const { turnId } = opened.content as { readonly turnId: string }
+    const replacing = [
+      () => child.send('do this instead', { replaces: turnId }),
+      () => child.send('do this instead', { replaces: turnId, force: true, key: 'k' }),
+      () => child.retry(turnId, { force: true }),
+    ]
+    const refusedAll = async () => {
+      const before = await child.events()
+      for (const replace of replacing) await expect(replace()).rejects.toMatchObject(isChild)
+      expect(await child.events()).toEqual(before)
+      expect(before.some(({ type }) => type === 'superseded')).toBe(false)
+    }
+    await refusedAll()
+    await chat.approve(item)
+    expect(await turn.outcome()).toMatchObject({ status: 'completed' })
+    expect((await child.view()).conversationId).toBe(id)
+    await refusedAll()
   })
 
   test('is not talked to after its end either', async () => {

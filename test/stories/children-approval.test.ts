@@ -29,7 +29,7 @@ function start(story: StoryContext) {
 }
 
 overStores('an agent tool that needs approval', (story) => {
-  test('starts the agent in a second round, and only then; the approver acts in it', async () => {
+  test('starts the agent in a second round, and only then; it acts for the person who asked', async () => {
     const { runtime, chat, model, bossModel, users } = start(story)
     const turn = await chat.send('go')
     const call = await onlyPendingOf(turn)
@@ -41,7 +41,7 @@ overStores('an agent tool that needs approval', (story) => {
       .conversation('c1')
       .approve(call)
     expect(await turn.outcome()).toMatchObject({ status: 'completed' })
-    expect(users).toEqual(['bob'])
+    expect(users).toEqual(['ann'])
     expect(model.calls).toHaveLength(1)
     expect(toolResults(bossModel, 2)).toEqual([['delegate', { type: 'text', value: 'ok' }]])
     expect(shapeOf(await chat.events())).toEqual([

@@ -2,12 +2,13 @@ import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { defineAgent } from '../../src/define/define-agent.ts'
 import { defineTool } from '../../src/define/define-tool.ts'
-import { createScope } from '../../src/define/scope.ts'
+import { createScope, type Scope } from '../../src/define/scope.ts'
 import { callIdOfChild } from '../../src/log/child-call.ts'
 import type { NewEvent } from '../../src/log/events.ts'
 import type { Conversation } from '../../src/runtime/conversation.ts'
 import { scriptedModel } from '../../src/testing/scripted-model.ts'
 import { checkHistory } from '../log/check-history.ts'
+import { refund } from '../support/asking-tools.ts'
 import { bossOf, childIdsOf, childTool } from './child-agents.ts'
 import { dyingBefore } from './dying-before.ts'
 import { gate } from './gate.ts'
@@ -85,6 +86,55 @@ overStores('child agents and processes', (story) => {
     expect(toolResults(model, 2)).toEqual([['delegate', { type: 'text', value: 'ok' }]])
     const [childId] = await childIdsOf({ events: () => data.streamEvents('c1') })
     expect(await second.conversation(childId!).outcome()).toMatchObject({ status: 'completed', text: 'ok' })
+  })
+
+  test('a child that is started by a process that has lost its parent, while that is being cancelled, ends too', async () => {
+    const pay = { tool: 'refund', args: { cents: 5 } }
+    const child = defineAgent({ name: 'child', model: scriptedModel(() => ({ calls: [pay] })), tools: [refund] })
+    const { boss } = bossOf([childTool('delegate', child)], [delegate])
+    const data = story.openStore()
+    const zombie = mortalStore(data)
+    const [isStarting, mayStart] = [gate(), gate()]
+    const late = dyingBefore(
+      zombie.store,
+      ({ key }) => key?.startsWith('child/') === true,
+      () => {
+        isStarting.open()
+        return mayStart.opened
+      },
+    )
+    const first = story.start({ agents: [boss], store: late, leaseMs: 200, pollMs: 20 })
+    const { turnId } = await first.conversation('c1', { agent: 'boss' }).send('go')
+    await isStarting.opened
+    zombie.freeze()
+    zombie.deafen()
+    const [childId] = await childIdsOf({ events: () => data.streamEvents('c1') })
+    const front = story.start({ agents: [boss], store: story.reopen(data), work: false })
+    const cancelling = front
+      .as(createScope({ user: 'ann' }) as Scope)
+      .conversation('c1')
+      .cancel()
+    await until(async () => (await data.streamEvents('c1')).at(-1)?.type === 'cancel_requested')
+
+    const isRest = async (): Promise<boolean> =>
+      /suspension|turn_ended/.test((await data.streamEvents(childId!)).at(-1)?.type ?? '')
+    const ending = dyingBefore(
+      story.reopen(data),
+      ({ events }) => events.some(({ type, content }) => type === 'turn_ended' && content.turnId === turnId),
+      () => {
+        mayStart.open()
+        return until(isRest)
+      },
+    )
+    const second = story.start({ agents: [boss], store: ending, leaseMs: 2_000, pollMs: 20 })
+    expect(await second.conversation('c1').turn(turnId).outcome()).toMatchObject({ status: 'cancelled' })
+    await until(async () => (await data.streamEvents(childId!)).at(-1)?.type === 'turn_ended')
+    const told = (await data.streamEvents(childId!)).filter(({ type }) => type !== 'user_msg')
+    expect(told).toMatchObject([
+      { type: 'cancel_requested', content: { who: 'ann' } },
+      { type: 'turn_ended', content: { status: 'cancelled' } },
+    ])
+    await Promise.all([cancelling, first.close()])
   })
 
   test('a child that ended and whose process died before it told its parent tells it in the next process', async () => {
@@ -197,19 +247,19 @@ overStores('child agents and processes', (story) => {
     const { boss } = bossOf([childTool('delegate', child)], [delegate])
     const data = story.openStore()
     const { store, kill } = mortalStore(data)
-    const first = story.start({ agents: [boss], store, leaseMs: 200 })
+    const restoreScope = (tenant: string, user: string) => createScope({ tenant, user, assigns: { plan: 'restored' } })
+    const first = story.start({ agents: [boss], store, restoreScope, leaseMs: 200 })
     const turn = await first
       .as(createScope({ user: 'ann', assigns: { plan: 'pro' } }))
       .conversation('c1', { agent: 'boss' })
       .send('go')
     await paced.called(1)
     kill()
-    const restoreScope = (tenant: string, user: string) => createScope({ tenant, user, assigns: { plan: 'restored' } })
     const second = story.start({ agents: [boss], store: story.reopen(data), restoreScope, leaseMs: 200, pollMs: 20 })
     await paced.answer(2, 'ok')
     expect(await second.conversation('c1').turn(turn.turnId).outcome()).toMatchObject({ status: 'completed' })
     expect(users).toMatchObject([
-      { user: 'ann', assigns: { plan: 'pro' } },
+      { user: 'ann', assigns: { plan: 'restored' } },
       { user: 'ann', assigns: { plan: 'restored' } },
     ])
   })

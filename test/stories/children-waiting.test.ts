@@ -24,7 +24,7 @@ function payer() {
     input: z.object({ cents: z.number() }),
     approval: 'required',
     run: ({ cents }, turn) => {
-      runs.push(turn.scope.user)
+      runs.push(turn.approval?.who)
       return { paid: cents }
     },
   })
@@ -59,7 +59,7 @@ overStores('a child agent that waits for an answer', (story) => {
     const { chat } = start(story)
     const turn = await chat.send('go')
     const call = await onlyPendingOf(turn)
-    expect(await chat.view()).toMatchObject({ phase: 'awaiting_input', pending: [call] })
+    expect(await chat.view()).toMatchObject({ phase: 'waiting', pending: [call] })
     await chat.approve(call)
     await turn.outcome()
     expect(await chat.view()).toMatchObject({ phase: 'idle', pending: [], children: { waiting: [], pending: [] } })
@@ -83,13 +83,13 @@ overStores('a child agent that waits for an answer', (story) => {
     expect(seen).toEqual([
       ['idle', []],
       ['running', []],
-      ['awaiting_input', ['pay']],
+      ['waiting', ['pay']],
       ['running', []],
       ['idle', []],
     ])
   })
 
-  test('is answered on the handle of its parent; the scope of the answer reaches its tool', async () => {
+  test('is answered on the handle of its parent; its tool is told who approved', async () => {
     const { runtime, chat, runs, model } = start(story)
     const turn = await chat.send('go')
     const call = await onlyPendingOf(turn)
@@ -134,7 +134,7 @@ overStores('a child agent that waits for an answer', (story) => {
         childIdOf(call.path[1]!.callId),
       ])
       expect((await runtime.inbox())[0]!.path).toEqual(call.path)
-      expect(await runtime.conversation('c1').view()).toMatchObject({ phase: 'awaiting_input', pending: [call] })
+      expect(await runtime.conversation('c1').view()).toMatchObject({ phase: 'waiting', pending: [call] })
       const bob = runtime.as(createScope({ user: 'bob' })).conversation(call.path[above]!.conversationId)
       expect(await bob.approve(call)).toEqual({ accepted: true })
       expect(await turn.outcome()).toMatchObject({ status: 'completed' })
@@ -157,7 +157,7 @@ overStores('a child agent that waits for an answer', (story) => {
     const { runtime, chat } = start(story)
     const call = await onlyPendingOf(await chat.send('go'))
     const inbox = await runtime.inbox()
-    expect(inbox).toMatchObject([{ id: call.callId, kind: 'approval', agent: 'payer', agentMissing: false }])
+    expect(inbox).toMatchObject([{ callId: call.callId, kind: 'approval', agent: 'payer', agentMissing: false }])
     expect(inbox[0]!.path).toEqual(call.path)
   })
 
@@ -168,9 +168,11 @@ overStores('a child agent that waits for an answer', (story) => {
       calls.push(await onlyPendingOf(await runtime.conversation(id, { agent: 'boss' }).send('go')))
     }
     const first = await runtime.inbox({ limit: 3 })
-    const rest = await runtime.inbox({ limit: 3, before: first.at(-1)!.id })
+    const rest = await runtime.inbox({ limit: 3, before: first.at(-1)!.callId })
     expect([first.length, rest.length]).toEqual([3, 1])
-    expect([...first, ...rest].map(({ id }) => id).toSorted()).toEqual(calls.map(({ callId }) => callId).toSorted())
+    expect([...first, ...rest].map(({ callId }) => callId).toSorted()).toEqual(
+      calls.map(({ callId }) => callId).toSorted(),
+    )
     await expect(runtime.inbox({ limit: 0 })).rejects.toMatchObject({ code: 'invalid_argument' })
   })
 
@@ -221,7 +223,7 @@ overStores('a child agent that waits for an answer', (story) => {
     const here = story.start({ agents: [boss], store })
     const there = story.start({ agents: [boss], store: story.reopen(store), work: false, pollMs: 50 })
     const turn = await there.conversation('c1', { agent: 'boss' }).send('go')
-    const view = await untilState(there.conversation('c1'), 'awaiting_input')
+    const view = await untilState(there.conversation('c1'), 'waiting')
     expect(view.pending).toMatchObject([{ tool: 'pay' }])
     expect(await there.conversation('c1').approve(await onlyPendingOf(turn))).toEqual({ accepted: true })
     expect(await turn.outcome()).toMatchObject({ status: 'completed', text: 'Done.' })

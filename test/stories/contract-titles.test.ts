@@ -50,6 +50,7 @@ overStores('a title', (story) => {
       const { title } = (await store.getConversation('c1'))!
       expect(foldEvents(await chat.events()).title).toBe(title)
     }
+    expect(await store.getConversation('c1')).toMatchObject({ owner: 'system' })
     await runtime.close()
     expect(await examineStore(store)).toMatchObject({ faults: 0 })
   })
@@ -87,7 +88,10 @@ overStores('a title', (story) => {
     await chat.outcome()
     await chat.rename(null)
     await (await chat.send('And again')).outcome()
-    await vi.waitFor(async () => expect(await runtime.conversations()).toMatchObject([{ title: 'A generated title' }]))
+    await vi.waitFor(
+      async () => expect(await runtime.conversations()).toMatchObject([{ title: 'A generated title' }]),
+      { timeout: 20_000 },
+    )
   })
 })
 

@@ -38,7 +38,7 @@ overStores('an agent that is gone after a deploy', (story) => {
     const other = named('waiter')
     const without = story.start({ agents: [other.agent], store: story.reopen(data), pollMs: 20 })
     expect(await without.inbox()).toMatchObject([
-      { id: call.callId, conversationId: 'c1', agent: 'cashier', agentMissing: true },
+      { callId: call.callId, conversationId: 'c1', agent: 'cashier', agentMissing: true },
     ])
     expect(await without.conversation('c1').turn(turn.turnId).outcome()).toMatchObject({ status: 'waiting' })
     expect(await without.conversation('c1').approve(call)).toEqual({ accepted: true })

@@ -34,7 +34,7 @@ overStores('a tool that is gone after a deploy', (story) => {
 
     const { agent, model } = version([])
     const runtime = story.start({ agents: [agent], store: story.reopen(data), missingToolMs: 0 })
-    expect(await runtime.inbox()).toMatchObject([{ id: call.callId, agentMissing: false }])
+    expect(await runtime.inbox()).toMatchObject([{ callId: call.callId, agentMissing: false }])
     const chat = runtime.conversation('c1')
     expect(await chat.approve(call)).toEqual({ accepted: true })
     expect(await chat.turn(turn.turnId).outcome()).toMatchObject({ status: 'completed', text: 'I see.' })

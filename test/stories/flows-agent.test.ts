@@ -33,7 +33,7 @@ overStores('a flow that asks an agent', (story) => {
     expect(await runtime.flow(review, 's1').start('a poem')).toEqual({
       status: 'done',
       result: {
-        opinion: { status: 'completed', text: 'Looks fine.', object: null, reason: null },
+        opinion: { status: 'completed', text: 'Looks fine.', finishReason: 'stop', object: null, reason: null },
         again: 'Looks fine.',
       },
     })
@@ -85,7 +85,7 @@ overStores('a flow that asks an agent', (story) => {
     const pending = await until(async () => (await runtime.inbox())[0])
     expect(await runtime.flow(flow, 's1').status()).toBe('running')
     await until(async () => (await runtime.store.acquireLease('s1', 'somebody', 1)) !== null)
-    await runtime.conversation('till').approve({ callId: pending.id, round: pending.round })
+    await runtime.conversation('till').approve({ callId: pending.callId, round: pending.round })
     expect(await started).toEqual({ status: 'done', result: 'Paid.' })
     const [opened] = await runtime.store.streamEvents('till')
     expect(opened).toMatchObject({ type: 'user_msg', content: { who: 'ann' } })
@@ -117,7 +117,7 @@ overStores('a flow that asks an agent', (story) => {
       },
     })
     const runtime = story.start({ agents: [], flows: [flow], ...soon })
-    expect(await runtime.flow(flow, 's1').start(null)).toEqual({ status: 'suspended', tag: 'go on?' })
+    expect(await runtime.flow(flow, 's1').start(null)).toEqual({ status: 'waiting', tag: 'go on?' })
     expect(await runtime.flow(flow, 's1').resume(null)).toEqual({ status: 'done', result: 'no_such_agent' })
     const uncaught = defineFlow({
       name: 'gone',

@@ -44,7 +44,7 @@ overStores('a flow that continues as itself', (story) => {
     const session = runtime.flow(flow, 's1')
     await session.start([])
     for (const answer of ['a', 'b', 'c']) {
-      expect(await session.resume(answer)).toEqual({ status: 'suspended', tag: 'next?' })
+      expect(await session.resume(answer)).toEqual({ status: 'waiting', tag: 'next?' })
     }
     expect(await session.resume('stop')).toEqual({ status: 'done', result: ['a', 'b', 'c'] })
   })
@@ -65,7 +65,7 @@ overStores('a flow that continues as itself', (story) => {
     })
     const runtime = story.start({ agents: [], flows: [flow] })
     const session = runtime.flow(flow, 's1')
-    expect(await session.start(1)).toEqual({ status: 'suspended', tag: 'new' })
+    expect(await session.start(1)).toEqual({ status: 'waiting', tag: 'new' })
     expect((await session.record())?.outcomes).toEqual([])
     expect(await session.resume('end')).toEqual({ status: 'done', result: 'end' })
   })
@@ -101,7 +101,7 @@ overStores('a flow that continues as itself', (story) => {
     const runtime = story.start({ agents: [], flows: [flow], store })
     const session = runtime.flow(flow, 's1')
     await session.start(450)
-    for (const left of [300, 150, 0]) expect(await session.resume(null)).toEqual({ status: 'suspended', tag: left })
+    for (const left of [300, 150, 0]) expect(await session.resume(null)).toEqual({ status: 'waiting', tag: left })
     const { summary, events } = await store.loadSince('s1')
     expect((await session.events()).length).toBeGreaterThan(1_300)
     expect(events.length).toBeLessThan(250)

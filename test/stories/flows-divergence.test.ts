@@ -241,7 +241,7 @@ async function planted(story: StoryContext, { recorded, changed, answers = [] }:
   const store = story.openStore()
   const first = story.start({ agents, flows: [before], store, pollMs: 20 })
   const standing = await first.flow(before, 's1').start(null)
-  expect(standing.status).toBe('suspended')
+  expect(standing.status).toBe('waiting')
   for (const answer of answers) {
     const { tag, value } = answer as { tag: Json; value: Json }
     await first.flow(before, 's1').resume(value, { tag })
@@ -268,7 +268,7 @@ overStores('code that differs from its record', (story) => {
     await close()
     outside = 0
     const restored = story.start({ agents, flows: [original], store, pollMs: 20 })
-    expect(await restored.flow(original, 's1').continue()).toMatchObject({ status: 'suspended' })
+    expect(await restored.flow(original, 's1').continue()).toMatchObject({ status: 'waiting' })
     expect(await store.streamEvents('s1')).toEqual(log)
   })
 

@@ -47,7 +47,7 @@ overStores('sessions on several nodes', (story) => {
     await first.flow(flow, 's1').resume('A')
     await first.close()
     const second = story.start({ agents: [], flows: [flow], store: story.reopen(store), ...soon })
-    expect(await second.flow(flow, 's1').status()).toBe('suspended')
+    expect(await second.flow(flow, 's1').status()).toBe('waiting')
     expect(await second.flow(flow, 's1').resume('B')).toEqual({ status: 'done', result: ['first of A', 'B'] })
     expect(runs).toEqual(['first s1/0/2', 'second s1/0/4'])
   })
@@ -138,7 +138,7 @@ overStores('sessions on several nodes', (story) => {
     )
     const winner = answers.findIndex(({ status }) => status === 'fulfilled')
     expect(answers.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'rejected'])
-    expect(answers[winner]).toMatchObject({ value: { status: 'suspended', tag: 'b?' } })
+    expect(answers[winner]).toMatchObject({ value: { status: 'waiting', tag: 'b?' } })
     expect(answers[1 - winner]).toMatchObject({
       reason: {
         code: 'not_suspended',
@@ -188,9 +188,9 @@ overStores('sessions on several nodes', (story) => {
     expect(await session.status()).toBe('running')
     const outcome = session.outcome()
     story.start({ agents: [], flows: [flow], store: story.reopen(store), ...soon })
-    expect(await outcome).toEqual({ status: 'suspended', tag: 'a?' })
+    expect(await outcome).toEqual({ status: 'waiting', tag: 'a?' })
     expect(await session.resume('A')).toEqual(elsewhere)
-    expect(await session.outcome()).toEqual({ status: 'suspended', tag: 'b?' })
+    expect(await session.outcome()).toEqual({ status: 'waiting', tag: 'b?' })
     expect(await session.resume('B')).toEqual(elsewhere)
     expect(await session.outcome()).toEqual({ status: 'done', result: ['first of A', 'B'] })
     expect([idle.runs, runs.length]).toEqual([[], 2])

@@ -101,7 +101,7 @@ overStores('a flow that sleeps', (story) => {
       const nodes = Array.from({ length: 2 }, () =>
         story.start({ agents: [], flows: [flow], store: story.reopen(store), clock, ...soon }),
       )
-      expect(await nodes[0]!.flow(flow, 's1').start(null)).toEqual({ status: 'suspended', tag: 'go' })
+      expect(await nodes[0]!.flow(flow, 's1').start(null)).toEqual({ status: 'waiting', tag: 'go' })
       await nodes[1]!.flow(flow, 's1').resume(1)
       expect(await nodes[1]!.flow(flow, 's1').outcome()).toEqual({ status: 'done', result: 'both' })
       const events = await store.streamEvents('s1')
@@ -118,9 +118,9 @@ overStores('a flow that sleeps', (story) => {
       run: (flow, ms) => Promise.race([flow.suspend<string>('hurry'), flow.sleep(ms as number).then(() => 'too late')]),
     })
     const runtime = story.start({ agents: [], flows: [flow], ...soon })
-    expect(await runtime.flow(flow, 'quick').start(60 * dayMs)).toEqual({ status: 'suspended', tag: 'hurry' })
+    expect(await runtime.flow(flow, 'quick').start(60 * dayMs)).toEqual({ status: 'waiting', tag: 'hurry' })
     expect(await runtime.flow(flow, 'quick').resume('in time')).toEqual({ status: 'done', result: 'in time' })
-    expect(await runtime.flow(flow, 'slow').start(30)).toEqual({ status: 'suspended', tag: 'hurry' })
+    expect(await runtime.flow(flow, 'slow').start(30)).toEqual({ status: 'waiting', tag: 'hurry' })
     await until(async () => (await runtime.flow(flow, 'slow').status()) === 'done')
     expect(await runtime.flow(flow, 'slow').result()).toBe('too late')
     await expect(runtime.flow(flow, 'slow').resume('late')).rejects.toMatchObject({ code: 'not_suspended' })

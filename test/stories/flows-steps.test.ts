@@ -88,7 +88,7 @@ overStores('the steps of a flow', (story) => {
       },
     })
     const runtime = story.start({ agents: [], flows: [flow] })
-    expect(await runtime.flow(flow, 's1').start(null)).toEqual({ status: 'suspended', tag: 'wait' })
+    expect(await runtime.flow(flow, 's1').start(null)).toEqual({ status: 'waiting', tag: 'wait' })
     expect(await runtime.flow(flow, 's1').resume(null)).toEqual({ status: 'done', result: 'early' })
   })
 

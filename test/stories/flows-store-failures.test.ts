@@ -130,7 +130,7 @@ overStores('a store that fails for a while', (story) => {
     const session = runtime.flow(flow, 's1')
     await session.start(null)
     await expect(session.resume(1, { key: 'click' })).rejects.toMatchObject({ code: 'store_failed' })
-    expect(await session.resume(1, { key: 'click' })).toEqual({ status: 'suspended', tag: 'b' })
+    expect(await session.resume(1, { key: 'click' })).toEqual({ status: 'waiting', tag: 'b' })
     expect(await session.resume(2)).toEqual({ status: 'done', result: [1, 2] })
   })
 })

@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import type { Json } from '../../src/base/json.ts'
-import { defineFlow } from '../../src/define/define-flow.ts'
-import { isRequest, requestKind, requestPayload } from '../../src/define/flow-requests.ts'
+import { defineFlow, isRequest, requestKind, requestPayload } from '../../src/define/define-flow.ts'
 import { createScope } from '../../src/define/scope.ts'
 import { overStores } from './over-stores.ts'
 
@@ -28,14 +27,14 @@ overStores('a session of a flow', (story) => {
       null,
       null,
     ])
-    expect(await session.start({ amount: 5 })).toEqual({ status: 'suspended', tag: 'first opinion' })
-    expect(await session.status()).toBe('suspended')
+    expect(await session.start({ amount: 5 })).toEqual({ status: 'waiting', tag: 'first opinion' })
+    expect(await session.status()).toBe('waiting')
     expect(await session.pending()).toBe('first opinion')
     expect(await session.result()).toBe(null)
 
     const asked = await session.resume({ ok: true })
     const envelope = { type: 'request', kind: 'book', payload: { amount: 5, currency: 'EUR' } }
-    expect(asked).toEqual({ status: 'suspended', tag: envelope })
+    expect(asked).toEqual({ status: 'waiting', tag: envelope })
     const tag = await session.pending()
     expect([isRequest(tag), requestKind(tag), requestPayload(tag)]).toEqual([true, 'book', envelope.payload])
 
@@ -59,7 +58,7 @@ overStores('a session of a flow', (story) => {
 
   test('may be named instead of given', async () => {
     const runtime = story.start({ agents: [], flows: [approval] })
-    expect(await runtime.flow('approval', 's1').start({ amount: 1 })).toMatchObject({ status: 'suspended' })
+    expect(await runtime.flow('approval', 's1').start({ amount: 1 })).toMatchObject({ status: 'waiting' })
   })
 
   test('records who started it and who answered', async () => {
@@ -124,7 +123,7 @@ overStores('a session of a flow', (story) => {
       await expect(session.resume({ ok: 'yes' })).rejects.toMatchObject({ code: 'invalid_answer' })
       await expect(session.resume(() => {})).rejects.toMatchObject({ code: 'invalid_answer' })
       expect(await session.events()).toHaveLength(length)
-      expect(await session.status()).toBe('suspended')
+      expect(await session.status()).toBe('waiting')
     })
 
     test('to take the log of a conversation for a session', async () => {
@@ -187,7 +186,7 @@ overStores('a session of a flow', (story) => {
     await expect(session.start({ amount: 2 }, { key: 'begin' })).rejects.toMatchObject({ code: 'key_reused' })
     await session.resume({ ok: true }, { key: 'click' })
     const second = await session.resume({ ok: true }, { key: 'click' })
-    expect(second).toMatchObject({ status: 'suspended', tag: { kind: 'book' } })
+    expect(second).toMatchObject({ status: 'waiting', tag: { kind: 'book' } })
     await expect(session.resume({ ok: false }, { key: 'click' })).rejects.toMatchObject({ code: 'key_reused' })
     expect((await session.record())?.outcomes).toHaveLength(1)
   })
@@ -207,10 +206,10 @@ overStores('a session of a flow', (story) => {
     })
     const runtime = story.start({ agents: [], flows: [both] })
     const session = runtime.flow(both, 's1')
-    expect(await session.start(null)).toEqual({ status: 'suspended', tag: 'a' })
+    expect(await session.start(null)).toEqual({ status: 'waiting', tag: 'a' })
     const waiting = await session.suspensions()
     expect(waiting).toMatchObject([{ tag: 'a' }, { tag: 'b' }])
-    expect(await session.resume(1, { tag: 'b' })).toEqual({ status: 'suspended', tag: 'a' })
+    expect(await session.resume(1, { tag: 'b' })).toEqual({ status: 'waiting', tag: 'a' })
     expect((await session.suspensions()).map(({ tag }) => tag)).toEqual(['a', 'after'])
     await expect(session.resume(2, { seq: waiting[1]!.seq })).rejects.toMatchObject({
       code: 'not_suspended',

@@ -41,7 +41,7 @@ overStores('versions of a flow', (story) => {
       actual: { version: '2' },
     })
     expect(await session.events()).toEqual(before)
-    expect(await session.status()).toBe('suspended')
+    expect(await session.status()).toBe('waiting')
   })
 
   test.each([
@@ -82,7 +82,7 @@ overStores('versions of a flow', (story) => {
     const runtime = story.start({ agents: [], flows: [v1, newer] })
     const session = runtime.flow(v1, 's1')
     await session.start('restart')
-    expect(await session.resume(true)).toEqual({ status: 'suspended', tag: 'confirm address' })
+    expect(await session.resume(true)).toEqual({ status: 'waiting', tag: 'confirm address' })
     expect(await session.record()).toEqual({ flow: 'onboarding', version: '2', input: 'moved', outcomes: [] })
     expect(await session.resume('Elm Street')).toEqual({ status: 'done', result: 'Elm Street' })
   })

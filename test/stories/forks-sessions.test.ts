@@ -35,7 +35,7 @@ overStores('a fork of a session', (story) => {
     await session.start(null)
     const fork = await session.fork('s2')
     expect([await fork.status(), await fork.pending()]).toEqual(['dormant', 'confirm?'])
-    expect(await session.resume('yes')).toEqual({ status: 'suspended', tag: 'received?' })
+    expect(await session.resume('yes')).toEqual({ status: 'waiting', tag: 'received?' })
     expect([await fork.status(), await fork.pending()]).toEqual(['dormant', 'confirm?'])
     expect(await fork.resume('no')).toEqual({ status: 'done', result: ['reserve', 'price', 'cancelled'] })
     expect(await session.resume(true)).toEqual({ status: 'done', result: ['ship', true] })
@@ -65,7 +65,7 @@ overStores('a fork of a session', (story) => {
         log.slice(0, at).map(({ conversationId: _, ...event }) => event),
       )
       let standing = await fork.continue()
-      while (standing.status === 'suspended') standing = await fork.resume(true)
+      while (standing.status === 'waiting') standing = await fork.resume(true)
       expect(standing, `cut at ${at}`).toEqual({ status: 'done', result: ['ship', true] })
       const settled = log.slice(0, at).filter(({ type }) => type === 'flow_outcome').length
       expect(runs.length, `cut at ${at} with ${settled} outcomes`).toBeLessThanOrEqual(before.length)
@@ -124,8 +124,8 @@ overStores('a fork of a session', (story) => {
     expect(await copy.continue()).toMatchObject({ status: 'done' })
     await until(async () => (await runtime.store.getConversation('copy'))?.status === 'ended')
     const earlier = await session.fork('earlier', { at: 6 })
-    expect(await earlier.resume('yes')).toEqual({ status: 'suspended', tag: 'received?' })
-    expect(await runtime.conversations({ status: 'suspended' })).toMatchObject([{ id: 'earlier' }])
+    expect(await earlier.resume('yes')).toEqual({ status: 'waiting', tag: 'received?' })
+    expect(await runtime.conversations({ status: 'waiting' })).toMatchObject([{ id: 'earlier' }])
   })
 
   test('takes along what was put away, and only that', async () => {
@@ -147,8 +147,8 @@ overStores('a fork of a session', (story) => {
     const late = await session.fork('late')
     expect(await late.resume(1)).toEqual({ status: 'done', result: 1 })
     const early = await session.fork('early', { at: 50 })
-    expect(await early.continue()).toEqual({ status: 'suspended', tag: 'end' })
+    expect(await early.continue()).toEqual({ status: 'waiting', tag: 'end' })
     const onSummary = await session.fork('on-summary', { at: summary!.toSeq })
-    expect(await onSummary.continue()).toEqual({ status: 'suspended', tag: 'end' })
+    expect(await onSummary.continue()).toEqual({ status: 'waiting', tag: 'end' })
   })
 })

@@ -67,7 +67,7 @@ overStores('an answer', (story) => {
       const inbox = await front.inbox()
       return inbox.length > 0 ? inbox : null
     })
-    expect(await front.resolve('c1', { callId: item!.id, round: 1 }, true)).toEqual({ accepted: true })
+    expect(await front.resolve('c1', { callId: item!.callId, round: 1 }, true)).toEqual({ accepted: true })
     await paid.opened
     finish.open('done')
     expect(await front.conversation('c1').outcome()).toMatchObject({ status: 'completed' })

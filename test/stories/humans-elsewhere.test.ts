@@ -84,7 +84,7 @@ overStores('a call of another conversation', (story) => {
     const events = await mine.events()
     const toSeq = events.at(-1)!.seq
     const base = baseOf(foldEvents(events))
-    await runtime.conversation('mine').stop()
+    await runtime.conversation('mine').detach()
     await store.putSummary('mine', { fromSeq: 1, toSeq, content: 'They paid nothing.', version: 1, base })
     for (const [name, answer] of ways) {
       await expect(answer(runtime, 'other', call), name).rejects.toMatchObject(notFound)

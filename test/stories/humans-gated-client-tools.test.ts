@@ -36,7 +36,7 @@ overStores('a client tool that needs approval', (story) => {
     expect(await chat.approve(first)).toEqual({ accepted: true })
     const second = await onlyPendingOf(turn)
     expect(second).toMatchObject({ kind: 'client_exec', round: 2, callId: first.callId })
-    expect(await runtime.inbox()).toMatchObject([{ id: first.callId, round: 2, kind: 'client_exec' }])
+    expect(await runtime.inbox()).toMatchObject([{ callId: first.callId, round: 2, kind: 'client_exec' }])
     expect(await chat.answer(second, { ok: true, result: 'ok' })).toEqual({ accepted: true })
     expect(await turn.outcome()).toMatchObject({ status: 'completed' })
     expect(toolResults(model, 2)).toEqual([['fill', { type: 'text', value: 'ok' }]])

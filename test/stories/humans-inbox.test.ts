@@ -6,6 +6,7 @@ import { createScope } from '../../src/define/scope.ts'
 import { scriptedModel } from '../../src/testing/scripted-model.ts'
 import { overStores } from './over-stores.ts'
 import { pendingOf } from './pending-of.ts'
+import { nextMillisecond } from './until.ts'
 
 const pay = defineTool({
   name: 'pay',
@@ -45,10 +46,12 @@ overStores('the inbox', (story) => {
     const runtime = story.start({ agents: agents() })
     expect(await runtime.inbox()).toEqual([])
     await pendingOf(await runtime.conversation('c1', { agent: 'payer' }).send('pay'))
+    await nextMillisecond()
     await pendingOf(await runtime.conversation('c2', { agent: 'asker' }).send('ask'))
+    await nextMillisecond()
     await pendingOf(await runtime.conversation('c3', { agent: 'payer' }).send('pay'))
     const inbox = await runtime.inbox()
-    expect(inbox.map(({ conversationId, name }) => `${conversationId} ${name}`)).toEqual([
+    expect(inbox.map(({ conversationId, tool }) => `${conversationId} ${tool}`)).toEqual([
       'c3 pay',
       'c2 ask',
       'c2 ask',
@@ -66,7 +69,7 @@ overStores('the inbox', (story) => {
     })
 
     const first = await runtime.inbox({ limit: 2 })
-    const second = await runtime.inbox({ limit: 2, before: first.at(-1)!.id })
+    const second = await runtime.inbox({ limit: 2, before: first.at(-1)!.callId })
     expect([...first, ...second]).toEqual(inbox)
 
     for (const item of inbox) {
@@ -84,8 +87,8 @@ overStores('the inbox', (story) => {
     const of = (tenant: string) => runtime.as(createScope({ user: 'ann', tenant }))
     await pendingOf(await of('acme').conversation('c1', { agent: 'payer' }).send('pay'))
     await pendingOf(await of('umbrella').conversation('c1', { agent: 'asker' }).send('ask'))
-    expect((await of('acme').inbox()).map(({ name }) => name)).toEqual(['pay'])
-    expect((await of('umbrella').inbox()).map(({ name }) => name)).toEqual(['ask', 'ask'])
+    expect((await of('acme').inbox()).map(({ tool }) => tool)).toEqual(['pay'])
+    expect((await of('umbrella').inbox()).map(({ tool }) => tool)).toEqual(['ask', 'ask'])
     expect(await runtime.inbox()).toEqual([])
   })
 

@@ -112,7 +112,7 @@ overStores('a deadline that was moved', (story) => {
     // A machine too slow to move it in time has nothing to show here.
     if (!moved.accepted) return
     await sleep(Math.max(0, call.expiresAt! - Date.now() + 100))
-    expect((await chat.view()).phase).toBe('awaiting_input')
+    expect((await chat.view()).phase).toBe('waiting')
     await until(async () => (await turn.outcome()).status !== 'waiting')
     const end = (await chat.events()).find((event) => event.type === 'resolution')!
     expect(end).toMatchObject({ content: { status: 'expired' } })

@@ -17,8 +17,8 @@ function shop() {
     description: 'Order',
     input: z.object({ item: z.string() }),
     approval: 'required',
-    run: ({ item }, { scope }) => {
-      runs.push(`${item} for ${scope.user ?? 'nobody'}`)
+    run: ({ item }, { approval }) => {
+      runs.push(`${item}, approved by ${approval?.who}`)
       return 'ordered'
     },
   })
@@ -57,20 +57,20 @@ overStores('an answer given while no process works', (story) => {
     const { agent: again, runs, model } = shop()
     const workers = [1, 2].map(() => story.start({ agents: [again], store: story.reopen(data), restoreScope }))
     expect(await workers[0]!.conversation('c1').turn(turnId).outcome()).toMatchObject({ status: 'completed' })
-    expect(runs).toEqual(['ink for boss'])
+    expect(runs).toEqual(['ink, approved by boss'])
     expect(toolResults(model, 1)).toEqual([['order', { type: 'text', value: 'ordered' }]])
   })
 
   test('is taken also by a node that does not have the agent, and waits there for one that does', async () => {
     const { data, call, turnId } = await parked(story)
     const webhook = story.start({ agents: [], store: story.reopen(data) })
-    expect(await webhook.inbox()).toMatchObject([{ id: call.callId, agent: 'shop', agentMissing: true }])
+    expect(await webhook.inbox()).toMatchObject([{ callId: call.callId, agent: 'shop', agentMissing: true }])
     expect(await webhook.as(createScope({ user: 'boss' })).resolve('c1', call, true)).toEqual({ accepted: true })
 
     const { agent, runs } = shop()
     const worker = story.start({ agents: [agent], store: story.reopen(data), restoreScope })
     expect(await worker.conversation('c1').turn(turnId).outcome()).toMatchObject({ status: 'completed' })
-    expect(runs).toEqual(['ink for boss'])
+    expect(runs).toEqual(['ink, approved by boss'])
   })
 
   test('reaches a worker in another process that is only waiting for work', async () => {
@@ -97,6 +97,6 @@ overStores('an answer given while no process works', (story) => {
     const { agent: again, runs } = shop()
     const worker = story.start({ agents: [again], store: story.reopen(data), restoreScope })
     expect(await worker.conversation('c1').turn(turnId).outcome()).toMatchObject({ status: 'completed' })
-    expect(runs).toEqual(['ink for ann'])
+    expect(runs).toEqual(['ink, approved by ann'])
   })
 })

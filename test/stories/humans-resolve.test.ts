@@ -15,8 +15,8 @@ function office() {
     description: 'Pay',
     input: z.object({ cents: z.number() }),
     approval: 'required',
-    run: (args, { scope }) => {
-      runs.push({ ...args, by: scope.user })
+    run: (args, { approval }) => {
+      runs.push({ ...args, by: approval?.who })
       return 'paid'
     },
   })
@@ -90,7 +90,7 @@ overStores('runtime.resolve', (story) => {
     await expect(runtime.resolve('c1', pay!, { approved: true, args: { cents: 'x' } })).rejects.toMatchObject(invalid)
     expect(await runtime.resolve('c1', pay!, { approved: true, args: { cents: 2 } })).toEqual({ accepted: true })
     expect(await turn.outcome()).toMatchObject({ status: 'completed' })
-    expect(runs).toEqual([{ cents: 2 }])
+    expect(runs).toEqual([{ cents: 2, by: 'system' }])
   })
 
   test('takes nothing for a yes or a no that is neither, and checks every other answer too', async () => {

@@ -70,7 +70,7 @@ overStores('watching without hints', (story) => {
     const elsewhere = { agents: [agent], flows: [asking], store: deaf(story.reopen(store)), work: false, pollMs: 50 }
     const session = story.start(elsewhere).flow(asking, 's1')
     await session.start(null)
-    expect(await session.outcome()).toMatchObject({ status: 'suspended' })
+    expect(await session.outcome()).toMatchObject({ status: 'waiting' })
     await session.resume('yes')
     expect(await session.outcome()).toMatchObject({ status: 'done', result: 'yes' })
   })

@@ -199,7 +199,7 @@ overStores('watching a conversation', (story) => {
     const turn = await chat.send('go')
     const call = await onlyPendingOf(turn)
     const watcher = await joined(chat)
-    const waiting = { phase: 'awaiting_input', activity: null, pending: [{ tool: 'act' }] }
+    const waiting = { phase: 'waiting', activity: null, pending: [{ tool: 'act' }] }
     expect(watcher.events[0]).toMatchObject({ view: waiting })
     await chat.approve(call)
     await watcher.until(isIdle)
@@ -213,7 +213,7 @@ overStores('watching a conversation', (story) => {
     const strict = preHook('strict', (turn) =>
       JSON.stringify(turn.userMessage).includes('forbidden') ? halt('not that') : undefined,
     )
-    const agent = defineAgent({ name: 'guide', model, hooks: [strict] })
+    const agent = defineAgent({ name: 'guide', model, hooks: [strict], retry: { maxAttempts: 1 } })
     const chat = story.start({ agents: [agent] }).conversation('c1', { agent: 'guide' })
     const watcher = await joined(chat)
     const failing = await chat.send('one')

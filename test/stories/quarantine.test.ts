@@ -138,7 +138,7 @@ overStores('a conversation that ends the processes that work on it', (story) => 
       await until(async () => (await data.claimLease('c1', `dead-${lease}`, 1)).type !== 'held')
       await new Promise((resolve) => setTimeout(resolve, 5))
     }
-    expect(await runtime.inbox()).toMatchObject([{ name: 'ask', quarantinedAt: expect.any(Number) }])
+    expect(await runtime.inbox()).toMatchObject([{ tool: 'ask', quarantinedAt: expect.any(Number) }])
     await until(async () => (await data.streamEvents('c1')).at(-1)?.type === 'resolution')
     await new Promise((resolve) => setTimeout(resolve, 3 * quick.leaseMs))
     expect(model.calls).toHaveLength(1)

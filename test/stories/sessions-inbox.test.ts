@@ -8,6 +8,7 @@ import type { InboxItem } from '../../src/runtime/read/lists.ts'
 import { scriptedModel } from '../../src/testing/scripted-model.ts'
 import { examineStore } from '../../src/upkeep/examine-store.ts'
 import { overStores, type StoryContext } from './over-stores.ts'
+import { nextMillisecond } from './until.ts'
 
 const soon = { leaseMs: 300, pollMs: 20 }
 
@@ -48,7 +49,9 @@ overStores('a question of a session in the inbox', (story) => {
     const runtime = start(story)
     await runtime.flow(two, 's1').start(null)
     await (await runtime.conversation('c1', { agent: 'clerk' }).send('go')).outcome()
+    await nextMillisecond()
     await runtime.flow(two, 's2').start(null)
+    await nextMillisecond()
     await runtime.flow(two, 's1').resume('one')
     const items = await runtime.inbox()
     expect(items.map(({ kind }) => kind)).toEqual(['flow', 'flow', 'flow', 'approval'])
@@ -62,7 +65,7 @@ overStores('a question of a session in the inbox', (story) => {
       const [item] = await runtime.inbox({ limit: 1, ...(before === undefined ? {} : { before }) })
       if (!item) break
       paged.push(item)
-      before = item.id
+      before = item.callId
     }
     expect(paged).toEqual(items)
     expect(await runtime.store.pendingToolCalls('s1')).toHaveLength(2)
@@ -97,8 +100,8 @@ overStores('a question of a session in the inbox', (story) => {
       { accepted: false, resolution },
       { accepted: false, resolution },
     ])
-    expect(await worker.flow(two, 's1').outcome()).toEqual({ status: 'suspended', tag: 'second?' })
-    expect(await ann.resolve('s1', item!.id, 'late')).toEqual({ accepted: false, resolution })
+    expect(await worker.flow(two, 's1').outcome()).toEqual({ status: 'waiting', tag: 'second?' })
+    expect(await ann.resolve('s1', item!.callId, 'late')).toEqual({ accepted: false, resolution })
   })
 
   test('takes the same key as the same answer, and never an answer that was meant for another', async () => {
@@ -143,8 +146,8 @@ overStores('a question of a session in the inbox', (story) => {
     ])
     const own = (await runtime.inbox()).find(({ conversationId }) => conversationId === 's2')!
     expect(await runtime.resolve('s2', own, 'mine')).toEqual({ accepted: true })
-    expect(await fork.outcome()).toEqual({ status: 'suspended', tag: 'second?' })
-    expect([await session.status(), await session.pending()]).toEqual(['suspended', 'first?'])
+    expect(await fork.outcome()).toEqual({ status: 'waiting', tag: 'second?' })
+    expect([await session.status(), await session.pending()]).toEqual(['waiting', 'first?'])
     expect(await examineStore(runtime.store)).toMatchObject({ faults: 0, notices: 0 })
     await fork.delete()
     expect(briefly(await runtime.inbox())).toEqual([['s1', 2, 'first?']])
@@ -155,15 +158,15 @@ overStores('a question of a session in the inbox', (story) => {
     const session = runtime.flow(two, 's1')
     await session.start(null)
     const [item] = await runtime.inbox()
-    await runtime.store.upsertToolCall('s1', { id: item!.id, kind: 'flow', status: 'resolved', round: 2 })
+    await runtime.store.upsertToolCall('s1', { id: item!.callId, kind: 'flow', status: 'resolved', round: 2 })
     expect(await runtime.inbox()).toEqual([])
     expect(await examineStore(runtime.store, { repair: true })).toMatchObject({ faults: 0, repaired: 1 })
     expect(await runtime.inbox()).toEqual([item])
     await session.resume('one')
-    await runtime.store.upsertToolCall('s1', { id: item!.id, kind: 'flow', round: 2 })
+    await runtime.store.upsertToolCall('s1', { id: item!.callId, kind: 'flow', round: 2 })
     expect(await runtime.resolve('s1', item!, 'late')).toMatchObject({ accepted: false, resolution: { value: 'one' } })
     expect(await examineStore(runtime.store, { repair: true })).toMatchObject({ faults: 0, repaired: 1 })
-    expect((await runtime.inbox()).map(({ id }) => id)).not.toContain(item!.id)
+    expect((await runtime.inbox()).map(({ callId }) => callId)).not.toContain(item!.callId)
 
     // As an earlier version left it.
     const op = { kind: 'suspend', tag: 'first?', schema: { type: 'string' } } as const
@@ -186,9 +189,9 @@ overStores('a question of a session in the inbox', (story) => {
     await runtime.flow(two, 's1').start(null)
     const [item] = await runtime.inbox()
     const refused = { code: 'invalid_argument' }
-    await expect(runtime.store.scheduleExpiry('s1', item!.id, 5)).rejects.toMatchObject(refused)
-    await expect(runtime.store.resolveToolCall(item!.id, 'resolved', 1)).rejects.toMatchObject(refused)
-    const row = { id: item!.id, kind: 'flow' as const, expiresInMs: 5 }
+    await expect(runtime.store.scheduleExpiry('s1', item!.callId, 5)).rejects.toMatchObject(refused)
+    await expect(runtime.store.resolveToolCall(item!.callId, 'resolved', 1)).rejects.toMatchObject(refused)
+    const row = { id: item!.callId, kind: 'flow' as const, expiresInMs: 5 }
     await expect(runtime.store.upsertToolCall('s1', row)).rejects.toMatchObject(refused)
     expect(await runtime.inbox()).toEqual([item])
   })

@@ -6,7 +6,7 @@ import { createScope, type Scope } from '../../src/define/scope.ts'
 import type { LogEvent } from '../../src/log/events.ts'
 import { scriptedModel } from '../../src/testing/scripted-model.ts'
 import { overStores } from './over-stores.ts'
-import { until } from './until.ts'
+import { nextMillisecond, until } from './until.ts'
 
 const soon = { leaseMs: 300, pollMs: 20 }
 const elsewhere = { status: 'running', elsewhere: true }
@@ -32,11 +32,11 @@ overStores('a session where its code is not', (story) => {
     await worker.flow(refund, 's1').start({ cents: 5 })
 
     const tag = { ask: 'manager', cents: 5 }
-    expect([await session.status(), await session.pending(), await session.wakeAt()]).toEqual(['suspended', tag, null])
+    expect([await session.status(), await session.pending(), await session.wakeAt()]).toEqual(['waiting', tag, null])
     expect(await session.suspensions()).toMatchObject([{ seq: 2, tag, schema: { type: 'object' } }])
-    expect(await session.outcome()).toEqual({ status: 'suspended', tag })
+    expect(await session.outcome()).toEqual({ status: 'waiting', tag })
     expect(await session.record()).toEqual({ flow: 'refund', version: '3', input: { cents: 5 }, outcomes: [] })
-    expect(await reader.flow(refund, 's1').status()).toBe('suspended')
+    expect(await reader.flow(refund, 's1').status()).toBe('waiting')
 
     const seen: LogEvent[] = []
     const watching = (async () => {
@@ -110,12 +110,17 @@ overStores('lists of sessions', (story) => {
     const store = story.openStore()
     const runtime = story.start({ ...options, flows: [refund, nap, fail], store, ...soon })
     await runtime.flow(refund, 'waits').start({ cents: 1 })
+    await nextMillisecond()
     await runtime.flow(refund, 'paid').start({ cents: 2 })
     await runtime.flow(refund, 'paid').resume({ ok: true })
     await (await runtime.conversation('chat', { agent: 'chatty' }).send('Hi')).outcome()
+    await nextMillisecond()
     await runtime.flow(nap, 'sleeps').start(null)
+    await nextMillisecond()
     await runtime.flow(fail, 'broken').start(null)
+    await nextMillisecond()
     await runtime.flow(refund, 'waits').fork('copy')
+    await nextMillisecond()
     await runtime.close()
 
     const front = story.start({ ...options, flows: [], store: story.reopen(store), work: false })
@@ -129,7 +134,7 @@ overStores('lists of sessions', (story) => {
       ['broken', 'fail', 'failed'],
       ['sleeps', 'nap', 'sleeping'],
       ['paid', 'refund', 'done'],
-      ['waits', 'refund', 'suspended'],
+      ['waits', 'refund', 'waiting'],
     ]
     expect(await listed()).toEqual(all)
     for (const [id, flow, status] of all) {

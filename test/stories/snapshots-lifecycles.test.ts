@@ -40,13 +40,14 @@ overStores('a snapshot is taken', (story) => {
     expect(book.taken).toHaveLength(1)
     const [snapshot] = book.taken
     expect(snapshot).toMatchObject({ lifecycle: 'on_completion', agentId: 'helper', conversationId: 'c1' })
-    expect(snapshot!.scope).toBe(scope)
+    expect(snapshot!.scope).toEqual({ ...scope, restored: true })
     expect(snapshot!.logThen.at(-1)).toMatchObject({ type: 'turn_ended', seq: snapshot!.state.seq })
     expect(snapshot!.state).toEqual({
       version: 3,
       seq: 3,
       state: 'idle',
       title: null,
+      owner: 'ann',
       summary: null,
       turns: [{ turnId, status: 'completed', reason: null }],
       messages: [
@@ -219,9 +220,9 @@ overStores('a snapshot is taken', (story) => {
     const { chat, book } = start(story, defineAgent({ name: 'helper', model }))
     await chat.send('Hi')
     await model.called(1)
-    await chat.stop()
+    await chat.detach()
     expect(book.taken).toMatchObject([{ lifecycle: 'on_shutdown', conversationId: 'c1', state: { state: 'running' } }])
-    await chat.stop()
+    await chat.detach()
     expect(book.taken).toHaveLength(1)
   })
 
@@ -242,8 +243,8 @@ overStores('a snapshot is taken', (story) => {
     const { chat, book } = start(story, defineAgent({ name: 'helper', model: scriptedModel('Hello.') }))
     await (await chat.send('Hi')).outcome()
     await until(() => book.taken.length === 1)
-    await chat.stop()
-    await chat.stop()
+    await chat.detach()
+    await chat.detach()
     expect(book.taken.map(({ lifecycle }) => lifecycle)).toEqual(['on_completion', 'on_shutdown'])
   })
 

@@ -76,7 +76,7 @@ overStores('a conversation whose log is lost', (story) => {
     const now = open(story, agent, { persistence })
     await now.chat.continue()
     const view = await now.chat.view()
-    expect(view.phase).toBe('awaiting_input')
+    expect(view.phase).toBe('waiting')
     expect(view.messages).toMatchObject([
       { role: 'user', restored: true, parts: [{ text: 'Pay me back.' }], who: 'ann' },
       {
@@ -234,7 +234,7 @@ overStores('a conversation whose log is lost', (story) => {
     const old = open(story, agent, { persistence })
     await old.chat.send('Hi')
     await started.opened
-    await old.chat.stop()
+    await old.chat.detach()
     expect(kept.get('c1')).toMatchObject({ state: 'running', turns: [{ status: 'open' }] })
 
     const now = open(story, agent, { persistence })

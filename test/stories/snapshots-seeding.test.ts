@@ -39,10 +39,11 @@ overStores('a snapshot that is loaded', (story) => {
     expect(await turn.outcome()).toMatchObject({ status: 'completed' })
     const events = await chat.events()
     expect(shapeOf(events)).toEqual([
-      ...['seeded', 'restored', 'user_msg', 'assistant_msg complete', 'tool_call', 'tool_result', 'tool_call'],
-      ...['tool_result', 'turn_ended completed', 'user_msg', 'assistant_msg complete', 'turn_ended completed'],
+      ...['seeded', 'restored', 'user_msg', 'assistant_msg complete', 'tool_call', 'tool_started', 'tool_result'],
+      ...['tool_call', 'tool_started', 'tool_result', 'turn_ended completed'],
+      ...['user_msg', 'assistant_msg complete', 'turn_ended completed'],
     ])
-    expect(new Set(events.slice(0, 9).map(({ at }) => at)).size).toBe(1)
+    expect(new Set(events.slice(0, 11).map(({ at }) => at)).size).toBe(1)
     expect(linesOf(model.calls[0]!.prompt)).toEqual([
       'system: Be brief.',
       [

@@ -1,5 +1,4 @@
 import { expect, test } from 'vitest'
-import type { Json } from '../../src/base/json.ts'
 import { defineAgent } from '../../src/define/define-agent.ts'
 import { createScope } from '../../src/define/scope.ts'
 import type { Snapshot } from '../../src/log/snapshot.ts'
@@ -47,7 +46,7 @@ overStores('snapshots in a store', (story) => {
     const context = { agentId: 'helper', conversationId: 'c1', owner: null }
     const ann = createScope({ user: 'ann', tenant: 'acme' })
     await persistence.persistState(ann, empty, { ...context, lifecycle: 'on_completion' })
-    expect(await persistence.loadState(ann, context)).toEqual(empty)
+    expect(await persistence.loadState(ann, context)).toEqual({ ...empty, owner: null })
     for (const scope of [createScope({ user: 'ann', tenant: 'evil' }), createScope({ user: 'ann' }), null]) {
       expect(await persistence.loadState(scope, context)).toBeNull()
     }
@@ -68,7 +67,7 @@ overStores('snapshots in a store', (story) => {
     const context = { agentId: 'helper', conversationId: null, owner: null }
     expect(await persistence.loadState(null, context)).toBeNull()
     await persistence.persistState(null, empty, { ...context, lifecycle: 'on_shutdown' })
-    expect(await persistence.loadState(null, context)).toEqual(empty)
+    expect(await persistence.loadState(null, context)).toEqual({ ...empty, owner: null })
     expect(await persistence.loadState(null, { ...context, conversationId: 'agent:helper' })).toBeNull()
   })
 
@@ -83,14 +82,17 @@ overStores('snapshots in a store', (story) => {
     expect(await persistence.loadState(null, { agentId: 'b', conversationId: 'c1', owner: null })).toBeNull()
   })
 
-  test('hold no scope and nothing that is only in it', async () => {
+  test('hold no scope and nothing that is only in it, but the id of the owner', async () => {
     const store = story.openStore()
     const agent = defineAgent({ name: 'helper', model: scriptedModel('ok') })
-    const runtime = story.start({ agents: [agent], store, persistence: storeSnapshots(store) })
+    const restoreScope = (tenant: string, user: string) =>
+      createScope({ tenant, user, assigns: { token: 'secret-token' } })
+    const runtime = story.start({ agents: [agent], store, persistence: storeSnapshots(store), restoreScope })
     const scope = createScope({ user: 'ann', tenant: 'acme', assigns: { token: 'secret-token' } })
     await (await runtime.as(scope).conversation('c1', { agent: 'helper' }).send('Hi')).outcome()
-    const kept: Json = await store.forTenant('acme').getSnapshot('c1')
-    expect(kept).not.toBeNull()
-    for (const word of ['secret-token', 'ann', 'acme']) expect(JSON.stringify(kept)).not.toContain(word)
+    const kept = (await store.forTenant('acme').getSnapshot('c1')) as { readonly state: Snapshot }
+    const { owner, ...state } = kept.state
+    expect(owner).toBe('ann')
+    for (const word of ['secret-token', 'ann', 'acme']) expect(JSON.stringify({ ...kept, state })).not.toContain(word)
   })
 })

@@ -128,7 +128,7 @@ overStores('the state of a conversation, for the application', (story) => {
     await (await chat.send('go')).outcome()
     const { seq, log } = await chat.view()
     await store.putSummary('c1', { fromSeq: 1, toSeq: seq, version: 1, content: 'They shop.', base: baseOf(log) })
-    await runtime.conversation('c1').stop()
+    await runtime.conversation('c1').detach()
     const again = story.start({ agents: [desk([add], both).agent], store: story.reopen(data) })
     const revived = again.conversation('c1', { agent: 'desk' })
     expect(await revived.state()).toEqual({ items: ['tea', 'milk'] })

@@ -43,6 +43,7 @@ async function interrupted(story: StoryContext, expiresInMs?: number) {
   const dying = mortalStore(data)
   const turn = await story
     .start({ agents: [first.agent], store: dying.store, ...quick })
+    .as(createScope({ user: 'ann' }))
     .conversation('c1', { agent: 'shop' })
     .send('order ink')
   await first.started.opened
@@ -62,14 +63,14 @@ overStores('a tool that was interrupted, where a person decides', (story) => {
       prompt: 'Order ink',
       args: { item: 'ink' },
     })
-    expect(runs).toEqual([undefined])
+    expect(runs).toEqual(['ann'])
   })
 
-  test("'rerun' runs it again, for the person who said so", async () => {
+  test("'rerun' runs it again, for the person whose turn it is", async () => {
     const { boss, turn, model, runs } = await interrupted(story)
     expect(await boss.answer(await onlyPendingOf(turn), 'rerun')).toEqual({ accepted: true })
     expect(await turn.outcome()).toMatchObject({ status: 'completed' })
-    expect(runs).toEqual([undefined, 'boss'])
+    expect(runs).toEqual(['ann', 'ann'])
     expect(toolResults(model, 1)).toEqual([['order', { type: 'text', value: 'ordered' }]])
   })
 

@@ -56,7 +56,7 @@ overStores('the signal of a running tool', (story) => {
     const chat = story.start({ agents: [agent] }).conversation('c1', { agent: 'digger' })
     await chat.send('dig')
     const signal = await started.opened
-    await chat.stop()
+    await chat.detach()
     expect(signal.aborted).toBe(true)
   })
 

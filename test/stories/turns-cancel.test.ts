@@ -134,7 +134,7 @@ overStores('cancelling a turn', (story) => {
     })
     const opened = open({ model: scriptedModel({ calls: [{ tool: 'ask', args: {} }] }), tools: [ask] })
     const turn = await opened.chat.send('go')
-    const { pending } = await untilState(opened.chat, 'awaiting_input')
+    const { pending } = await untilState(opened.chat, 'waiting')
     const { events } = await cancelled(opened)
     expect(shapeOf(events)).toEqual(['resolution cancelled', 'turn_ended cancelled'])
     expect(contentOf(events, 'resolution')).toMatchObject({ who: 'ann', status: 'cancelled' })

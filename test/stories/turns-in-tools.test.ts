@@ -126,7 +126,7 @@ overStores('the turn of a tool', (story) => {
     const hooks = [preHook('before', (turn) => void acted.push(`before ${who(turn)}`))]
     const agent = defineAgent({ name: 'a', model, tools: [ask, act], hooks })
     const chat = story
-      .start({ agents: [agent], restoreScope: (tenant, user) => createScope({ tenant, user: `restored ${user}` }) })
+      .start({ agents: [agent], restoreScope: (tenant, user) => createScope({ tenant, user }) })
       .as(ann)
       .conversation('c1', { agent: 'a' })
     const turn = await chat.send('go')

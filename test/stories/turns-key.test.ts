@@ -43,7 +43,7 @@ overStores('a message with a key', (story) => {
     const chat = story.start({ agents: [defineAgent({ name: 'slow', model })] }).conversation('c1', { agent: 'slow' })
     const turn = await chat.send('hello', { key: 'k1' })
     const call = await model.called(1)
-    const reused = { code: 'key_reused' }
+    const reused = { code: 'key_reused', turnId: turn.turnId }
     for (const whenBusy of ['reject', 'queue', 'steer', 'interrupt'] as const) {
       await expect(chat.send('goodbye', { key: 'k1', whenBusy })).rejects.toMatchObject(reused)
     }
@@ -83,7 +83,25 @@ overStores('a message with a key', (story) => {
     second.finish()
     expect(await turn.outcome()).toMatchObject({ status: 'completed', text: 'hallo' })
     expect((await chat.send('in German', { key: 'k2' })).turnId).toBe(turn.turnId)
+    await expect(chat.send('in French', { key: 'k2' })).rejects.toMatchObject({
+      code: 'key_reused',
+      turnId: turn.turnId,
+    })
     expect(model.calls).toHaveLength(2)
+  })
+
+  test('names its turn to a message and to a retry that it does not fit, also after the turn was replaced', async () => {
+    const { agent } = echo()
+    const chat = story.start({ agents: [agent] }).conversation('c1', { agent: 'echo' })
+    const first = await chat.send('hello', { key: 'k1' })
+    await first.outcome()
+    const reused = { code: 'key_reused', turnId: first.turnId }
+    await expect(chat.retry(undefined, { key: 'k1' })).rejects.toMatchObject(reused)
+    const second = await chat.retry(first.turnId, { key: 'k2' })
+    await second.outcome()
+    await expect(chat.send('goodbye', { key: 'k1' })).rejects.toMatchObject(reused)
+    await expect(chat.retry(undefined, { key: 'k1' })).rejects.toMatchObject(reused)
+    await expect(chat.retry(undefined, { key: 'k2' })).rejects.toMatchObject({ ...reused, turnId: second.turnId })
   })
 
   test('means something else in another conversation', async () => {

@@ -101,7 +101,8 @@ overStores('sending a message', (story) => {
 
   test('behind the wall of one tenant is not seen from another', async () => {
     const agent = defineAgent({ name: 'a', model: scriptedModel('fine') })
-    const runtime = story.start({ agents: [agent], tenant: (scope) => scope.tenant ?? '' })
+    const restoreScope = (tenant: string) => createScope({ tenant })
+    const runtime = story.start({ agents: [agent], tenant: (scope) => scope.tenant ?? '', restoreScope })
     const chatOf = (tenant: string) => runtime.as(createScope({ tenant })).conversation('c1', { agent: 'a' })
     await (await chatOf('acme').send('hello')).outcome()
     expect(await chatOf('other').events()).toEqual([])
@@ -111,5 +112,22 @@ overStores('sending a message', (story) => {
     )
     await (await chatOf('other').send('hello')).outcome()
     expect(await chatOf('other').events()).toHaveLength(3)
+  })
+})
+
+overStores('a key that was used before', (story) => {
+  test('says which turn it made when another message is sent with it', async () => {
+    const agent = defineAgent({ name: 'a', model: scriptedModel('fine') })
+    const chat = story.start({ agents: [agent] }).conversation('c1', { agent: 'a' })
+    const turn = await chat.send('hello', { key: 'k1' })
+    expect((await chat.send('hello', { key: 'k1' })).turnId).toBe(turn.turnId)
+    const file = { type: 'file', mediaType: 'image/png', data: new Uint8Array([1]) } as const
+    for (const other of ['goodbye', { parts: [file] }]) {
+      await expect(chat.send(other, { key: 'k1' })).rejects.toMatchObject({
+        code: 'key_reused',
+        turnId: turn.turnId,
+        message: expect.stringContaining(`which made the turn '${turn.turnId}'`),
+      })
+    }
   })
 })

@@ -123,3 +123,31 @@ overStores('steering a turn', (story) => {
     expect(scopes).toEqual(['ann'])
   })
 })
+
+overStores('steering by another person', (story) => {
+  test('queues: a turn acts for one person alone', async () => {
+    const { model, runtime, scopes, isDone } = start(story)
+    const [ann, bob] = ['ann', 'bob'].map((user) =>
+      runtime.as(createScope({ user })).conversation('c1', { agent: 'guide' }),
+    )
+    const turn = await ann!.send('what is it?')
+    const first = await model.called(1)
+    const other = await bob!.send('and for me?', { whenBusy: 'steer' })
+    expect(other.turnId).not.toBe(turn.turnId)
+    const own = await ann!.send('quickly', { whenBusy: 'steer' })
+    expect(own.turnId).toBe(turn.turnId)
+    first.answer('A hat.')
+    const second = await model.called(2)
+    expect(linesOf(second.prompt)).toEqual(['user: what is it?', 'assistant: A hat.', 'user: quickly'])
+    second.answer('Still a hat.')
+    expect(await turn.outcome()).toMatchObject({ status: 'completed', text: 'Still a hat.' })
+    const third = await model.called(3)
+    third.call('look', {})
+    third.finish()
+    isDone.open('another hat')
+    const fourth = await model.called(4)
+    fourth.answer('Another.')
+    expect(await other.outcome()).toMatchObject({ status: 'completed', text: 'Another.' })
+    expect(scopes).toEqual(['bob'])
+  })
+})

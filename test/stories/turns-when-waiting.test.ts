@@ -24,7 +24,7 @@ overStores('a message to a conversation that waits for an answer', (story) => {
     const call = await model.called(1)
     call.call('pay', {})
     call.finish()
-    const { pending } = await untilState(chat, 'awaiting_input')
+    const { pending } = await untilState(chat, 'waiting')
     return { model, chat, turn, runs, pending: pending[0]! }
   }
 

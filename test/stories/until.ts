@@ -10,3 +10,8 @@ export async function until<T>(look: () => T | Promise<T>): Promise<Exclude<NonN
     await new Promise((resolve) => setTimeout(resolve, 5))
   }
 }
+
+/** Waits until the clock shows another millisecond, for what is listed by its time: things of one moment have no order of their own. */
+export async function nextMillisecond(): Promise<void> {
+  for (const now = Date.now(); Date.now() === now; ) await new Promise((resolve) => setTimeout(resolve, 1))
+}

@@ -105,7 +105,7 @@ overStores('closing a runtime', (story) => {
     await runtime.close({ drainMs: 0 })
     expect((await store.streamEvents('c1')).at(-1)).toMatchObject({ type: 'suspension', content: { kind: 'recovery' } })
     const chat = story.start({ agents: [agent], store: story.reopen(store) }).conversation('c1')
-    const { pending } = await untilState(chat, 'awaiting_input')
+    const { pending } = await untilState(chat, 'waiting')
     await chat.answer(pending[0]!, { result: 'it was done' })
     expect(await chat.outcome()).toMatchObject({ status: 'completed', text: 'Done.' })
     expect(runs).toHaveLength(1)

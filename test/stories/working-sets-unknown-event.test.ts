@@ -68,10 +68,10 @@ overStores('an event that this version does not know', (story) => {
     await (await chat.send('two')).outcome()
     const whole = await chat.view()
     const { messages } = await chat.history()
-    await story.appendAsLater(data, 'c1', { type: 'superseded', content: { turnId: 't', since: '0.7.0' } })
+    await story.appendAsLater(data, 'c1', { type: 'teleported', content: { turnId: 't', since: '0.7.0' } })
     const three = { turnId: 't3', message: { parts: [] }, options: {}, who: 'ann' }
     await data.appendEvent('c1', { type: 'user_msg', content: three })
-    const unknownEvent = { seq: whole.seq + 1, type: 'superseded', needs: '0.7.0' }
+    const unknownEvent = { seq: whole.seq + 1, type: 'teleported', needs: '0.7.0' }
     expect(await chat.view()).toEqual({ ...whole, unknownEvent })
     expect(await chat.history()).toEqual({ messages, notes: [], before: null, unknownEvent })
     const older = await chat.history({ limit: 1 })

@@ -1,7 +1,7 @@
 import type { ChunkTransformer, StreamChunk } from '../../src/define/language-model.ts'
 import { MessageBuilder } from '../../src/model/message-builder.ts'
 import { callsOf, partsOf } from '../../src/model/message-draft.ts'
-import { transformChunk } from '../../src/model/stream-model.ts'
+import { transformChunk } from '../../src/model/stream-attempt.ts'
 
 /** The message that a model's stream makes, with ids in the order they were asked for. */
 export function build(stream: readonly unknown[], transformer: ChunkTransformer | null = null) {

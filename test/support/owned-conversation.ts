@@ -36,6 +36,7 @@ export async function owningConversation(agent: Agent, events: readonly NewEvent
     ...{ node, ref: { tenant, id }, agent, store },
     channel: channels.of(tenant, id),
     scopes: {
+      canFail: false,
       ofTurn: async () => scope,
       ofStep: async () => scope,
       ofCall: async () => scope,

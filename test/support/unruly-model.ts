@@ -1,7 +1,7 @@
 import { APICallError } from '@ai-sdk/provider'
 import { createRedactor } from '../../src/base/redact/redactor.ts'
 import type { LanguageModel, StreamChunk } from '../../src/define/language-model.ts'
-import type { AttemptReport, ModelRequest } from '../../src/model/call-model.ts'
+import type { AttemptReport, DiscardedAttempt, ModelRequest } from '../../src/model/call-model.ts'
 import { streamModel } from '../../src/model/stream-model.ts'
 
 export const finish = {
@@ -38,6 +38,7 @@ export function model(steps: readonly (() => unknown)[], attributes: object = {}
 export function start(attributes: Partial<ModelRequest>) {
   const chunks: StreamChunk[] = []
   const attempts: AttemptReport[] = []
+  const discarded: DiscardedAttempt[] = []
   let calls = 0
   const request: ModelRequest = {
     models: [],
@@ -47,17 +48,19 @@ export function start(attributes: Partial<ModelRequest>) {
     retry: attributes.clock ? { maxAttempts: 3, baseMs: 500, maxMs: 8000 } : { maxAttempts: 3, baseMs: 0, maxMs: 0 },
     signal: new AbortController().signal,
     clock: attributes.clock ?? { now: () => 0, after: soon },
+    timeouts: { firstChunkMs: 600_000, betweenChunksMs: 600_000, totalMs: 600_000 },
     newCallId: () => `call-${++calls}`,
+    onDiscard: (attempt) => discarded.push(attempt),
     onAttempt: (attempt) => attempts.push(attempt),
     redact: createRedactor({ env: {} }),
     ...attributes,
   }
-  return { message: streamModel(request, (chunk) => chunks.push(chunk)), chunks, attempts, request }
+  return { message: streamModel(request, (chunk) => chunks.push(chunk)), chunks, attempts, discarded, request }
 }
 
 /** No test waits for a real delay. */
-function soon(_: number, callback: () => void): () => void {
-  setImmediate(callback)
+function soon(delayMs: number, callback: () => void): () => void {
+  if (delayMs < 60_000) setImmediate(callback)
   return () => {}
 }
 

@@ -1,5 +1,6 @@
 import type { Clock } from '../../src/base/clock.ts'
 import { silentLogger } from '../../src/base/logger.ts'
+import { createSigner } from '../../src/base/signer.ts'
 import type { Flow } from '../../src/define/define-flow.ts'
 import { FlowRegistry } from '../../src/engine/flow/flow-registry.ts'
 import { Worker } from '../../src/engine/lease/worker.ts'
@@ -54,8 +55,10 @@ export const noAgents = () => async () => null
 /** Of a node without agents and flows. */
 export function nodeSettings(store: Store, clock: Clock): NodeSettings {
   return {
-    ...{ store, clock, logger: silentLogger, redact: (text) => text, snapshots: null },
+    ...{ store, clock, logger: silentLogger, redact: (text) => text, signer: createSigner(), snapshots: null },
+    observer: null,
     ...{ agents: new Map(), addressable: new Map(), flows: new FlowRegistry([]) },
+    scope: {},
     ...{ leaseMs: 9_000, pollMs: 10, maxConcurrentTurns: 256, missingToolMs: 600_000 },
   }
 }

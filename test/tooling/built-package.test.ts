@@ -71,6 +71,10 @@ test('the client needs neither Node nor anything else but its parser', () => {
   expect(reached('./dist/client/index.js').packages).toEqual(['eventsource-parser'])
 })
 
+test('the hooks need nothing but React', () => {
+  expect(reached('./dist/react/index.js').packages).toEqual(['react'])
+})
+
 test('the command loads nothing before it has looked at the version of Node', () => {
   expect(reached(bin.perdure)).toEqual({ files: ['cli/main.js'], packages: [] })
 })
@@ -108,3 +112,17 @@ function reached(...from: string[]): { readonly files: string[]; readonly packag
   }
   return { files: [...files].map((file) => relative(built, file)).sort(), packages: [...packages].sort() }
 }
+
+test('the built server finds the studio beside it, and says so when it is not there', async () => {
+  const program = `
+    import { mkdirSync, writeFileSync } from 'node:fs'
+    const { createHandler } = await import(${JSON.stringify(fileOf('./dist/server/index.js'))})
+    const open = () => createHandler({ as() {} }, { studio: true, authenticate: () => null })
+    let missing = null
+    try { open() } catch (error) { missing = error.code }
+    mkdirSync(${JSON.stringify(join(built, 'studio'))})
+    writeFileSync(${JSON.stringify(join(built, 'studio', 'index.html'))}, '<base href="/"><title>Built</title>')
+    const page = await open()(new Request('http://localhost/studio/inbox'))
+    console.log(JSON.stringify([missing, page.status, await page.text()]))`
+  expect(JSON.parse(await run(program))).toEqual(['studio_not_built', 200, '<base href="./"><title>Built</title>'])
+}, 60_000)

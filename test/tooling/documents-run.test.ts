@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { globSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, describe, expect, inject, test, vi } from 'vitest'
@@ -23,6 +23,7 @@ const sources: Readonly<Record<string, string>> = {
   'perdure/client': 'src/client/index.ts',
   'perdure/config': 'src/cli/config.ts',
   'perdure/extensions': 'src/extensions/index.ts',
+  'perdure/telemetry': 'src/telemetry/index.ts',
   'perdure/upkeep': 'src/upkeep/index.ts',
   'perdure/testing': 'src/testing/index.ts',
 }
@@ -61,12 +62,14 @@ test('the programs of all documents are well typed', async () => {
   expect(problems.join('')).toBe('')
 })
 
-const page = readFileSync(join(root, 'examples', 'use-chat', 'page.tsx'), 'utf8')
+const examples = globSync('examples/**/*.{ts,tsx}', { cwd: root, exclude: ['**/node_modules'] })
+  .map((file) => readFileSync(join(root, file), 'utf8'))
+  .join('\n')
 
 test.each(['README.md', ...guides])('%s has no code that is not run', (document) => {
   const text = readFileSync(join(root, document), 'utf8')
-  // What pages have (`tsx`) is run where the example is: see `test/examples/use-chat.test.ts`.
-  for (const [, code] of text.matchAll(/```tsx\n(.*?)\n```/gs)) expect(page).toContain(code)
+  // What belongs into a page or a framework (`tsx`) is run where the example is: see `test/examples`.
+  for (const [, code] of text.matchAll(/```tsx\n(?:\/\/ \S+\.tsx?\n)?(.*?)\n```/gs)) expect(examples).toContain(code)
   expect([...text.matchAll(/```(?:ts|typescript|js|javascript)\n/g)].length).toBe(programsIn(document).length)
 })
 

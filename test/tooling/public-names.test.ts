@@ -6,9 +6,11 @@ import * as errors from '../../src/errors.ts'
 import * as extensions from '../../src/extensions/index.ts'
 import * as root from '../../src/index.ts'
 import * as log from '../../src/log.ts'
+import * as react from '../../src/react/index.ts'
 import * as server from '../../src/server/index.ts'
 import * as postgres from '../../src/store/postgres/index.ts'
 import * as sqlite from '../../src/store/sqlite/index.ts'
+import * as telemetry from '../../src/telemetry/index.ts'
 import * as testing from '../../src/testing/index.ts'
 import * as upkeep from '../../src/upkeep/index.ts'
 
@@ -22,16 +24,20 @@ test.each([
   ['perdure/server', ['createHandler', 'serve'], server],
   ['perdure/config', ['defineConfig'], config],
   ['perdure/client', ['createClient', 'projectView', 'PerdureError'], client],
+  ['perdure/react', ['PerdureProvider', 'useClient', 'useConversation', 'useConversations', 'useInbox'], react],
+  ['perdure/react', ['useSession', 'useSessions', 'useTotals', 'useModelCalls', 'useConnection', 'useDraft'], react],
   ['perdure', ['defineFlow', 'deriveAgent', 'defineExtension'], root],
+  ['perdure', ['defineSubscriber', 'afterHook', 'webhook'], root],
   ['perdure/extensions', ['todos', 'askUser'], extensions],
+  ['perdure/telemetry', ['telemetry', 'prometheus'], telemetry],
   ['perdure/upkeep', ['exportStore', 'importStore', 'examineStore', 'migrateStore', 'collectGarbage'], upkeep],
   ['perdure/testing', ['testStore', 'scriptedModel', 'fakeClock', 'untilState', 'expectStablePrefix'], testing],
 ])('%s offers %j', (_, names, module) => {
   expect(names.filter((name) => !(name in module))).toEqual([])
 })
 
-test('the front door has at most 31 values', () => {
-  expect(Object.keys(root).length).toBeLessThanOrEqual(31)
+test('the front door has at most 34 values', () => {
+  expect(Object.keys(root).length).toBeLessThanOrEqual(34)
 })
 
 test('each durable store is offered by its own entry', () => {

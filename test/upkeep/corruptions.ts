@@ -52,6 +52,8 @@ export function derivedCorruptions(
     column('session-waiting', "status = 'active'", 'status_differs'),
     column('answered', `title = '"Wrong"'`, 'title_differs'),
     column('answered', 'title = NULL', 'title_differs'),
+    column('plain', 'owner = NULL', 'owner_missing'),
+    column('session-done', 'owner = NULL', 'owner_missing'),
     column('plain', "child_of = 'family'", 'child_of_differs'),
     {
       what: 'a child is not filed as one',

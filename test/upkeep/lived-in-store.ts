@@ -112,7 +112,6 @@ export async function liveIn(store: Store): Promise<void> {
     flows: livedInFlows,
     store,
     logger: silentLogger,
-    tenant: (scope) => (scope as { tenant?: string }).tenant ?? 'default',
   })
   const as = runtime.as(createScope({ user: 'ann', tenant: 'default' }))
 

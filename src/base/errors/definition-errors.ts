@@ -44,6 +44,16 @@ export class InvalidAnswerError extends PerdureError {
   }
 }
 
+/** An answer names the digest of other arguments than the call has. Nothing was written, and the call still waits. */
+export class ArgumentsChangedError extends PerdureError {
+  constructor(callId: string) {
+    super(
+      'arguments_changed',
+      `The call '${callId}' has other arguments than those this answer was given to. Read the call again, decide again, and send its new digest; the call still waits.`,
+    )
+  }
+}
+
 /** The state in the log does not match the agent's schema, and `migrateState` did not make it match. */
 export class StateInvalidError extends PerdureError {
   readonly issues: string

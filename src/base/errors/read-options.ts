@@ -80,3 +80,15 @@ export function unknownKeys(attributes: unknown, known: readonly string[]): stri
     .filter((key) => !known.includes(key))
     .map((key) => `unknown key '${key}' (known: ${known.join(', ')})`)
 }
+
+/** A problem for each number that is not whole or below its minimum. A key that is not given is fine. */
+export function numberProblems(
+  given: { readonly [key: string]: unknown },
+  least: { readonly [key: string]: number },
+): string[] {
+  return Object.entries(least).flatMap(([key, min]) => {
+    const value = given[key]
+    if (value === undefined || (Number.isSafeInteger(value) && (value as number) >= min)) return []
+    return [`'${key}' must be a whole number of at least ${min}, not ${String(value)}`]
+  })
+}

@@ -55,11 +55,13 @@ export class ChildConversationError extends PerdureError {
 export class BusyError extends PerdureError {
   readonly turnId: string
 
-  constructor(id: string, turnId: string) {
-    super(
-      'conversation_busy',
-      `The conversation '${id}' is working on turn '${turnId}'. Wait for it, or pass whenBusy: 'queue', 'steer' or 'interrupt'.`,
-    )
+  /** `replace`: the message was to take the place of another turn, which needs a conversation at rest. */
+  constructor(id: string, turnId: string, intent: 'send' | 'replace' = 'send') {
+    const advice =
+      intent === 'replace'
+        ? 'Wait until it has ended, or cancel it, and replace then.'
+        : "Wait for it, or pass whenBusy: 'queue', 'steer' or 'interrupt'."
+    super('conversation_busy', `The conversation '${id}' is working on turn '${turnId}'. ${advice}`)
     this.turnId = turnId
   }
 }
@@ -87,15 +89,35 @@ export class TurnNotFoundError extends PerdureError {
   }
 }
 
-/** A finished turn cannot be answered again: a log is append-only. */
-export class TurnEndedError extends PerdureError {
+/** The turn was replaced by another one already. Nothing was sent. */
+export class TurnSupersededError extends PerdureError {
   constructor(id: string, turnId: string) {
     super(
-      'turn_ended',
-      `The turn '${turnId}' of '${id}' has ended, and its answer stays. Send the message again as a new one, or fork the conversation before it.`,
+      'turn_superseded',
+      `The turn '${turnId}' of '${id}' was replaced already. Use the turn that the view shows in its place, or fork the conversation to go on from an older variant.`,
     )
   }
 }
+
+type ActedCall = { readonly callId: string; readonly name: string }
+
+/** Replacing the turn may repeat what its tools did, and they do not say that this is harmless. Nothing was sent. */
+export class ForceNeededError extends PerdureError {
+  /** The calls that may have had an effect. */
+  readonly calls: readonly { readonly callId: string; readonly tool: string }[]
+
+  constructor(id: string, turnId: string, calls: readonly ActedCall[]) {
+    const tools = [...new Set(calls.map(({ name }) => `'${name}'`))]
+    const told = tools.length > mostTools ? [...tools.slice(0, mostTools), 'others'] : tools
+    super(
+      'force_needed',
+      `The turn '${turnId}' of '${id}', or one after it, has run ${told.join(', ')}, which may have had an effect. Pass force: true to replace it all the same; the model is told what was done. Tools that may run again say ifInterrupted: 'rerun'.`,
+    )
+    this.calls = calls.map(({ callId, name }) => ({ callId, tool: name }))
+  }
+}
+
+const mostTools = 5
 
 /** The runtime's `tenant` function returned no tenant for the scope. */
 export class TenantMissingError extends PerdureError {
@@ -103,6 +125,30 @@ export class TenantMissingError extends PerdureError {
     super(
       'tenant_missing',
       'The scope names no tenant. Pass a scope for which your `tenant` function returns a tenant.',
+    )
+  }
+}
+
+/**
+ * `restoreScope` threw, took too long or returned no scope of the tenant, so the turn waits. It goes on as soon as the
+ * scope can be restored.
+ */
+export class ScopeMissingError extends PerdureError {
+  constructor(id: string, who: string, options: { readonly cause?: unknown } = {}) {
+    super(
+      'scope_missing',
+      `The scope of the user '${who}' could not be restored, so '${id}' waits. Correct restoreScope, or what it depends on; it is asked again within a minute.`,
+      { ...options, retryable: true },
+    )
+  }
+}
+
+/** The scope says more than a tenant and a user, and the runtime has no `restoreScope` to rebuild the rest for tools. */
+export class ScopeNotRestorableError extends PerdureError {
+  constructor() {
+    super(
+      'scope_not_restorable',
+      'The scope has more than a tenant and a user, and tools get a scope that is rebuilt from those two. Pass restoreScope to createRuntime, or a scope without assigns.',
     )
   }
 }
@@ -124,6 +170,18 @@ export class SnapshotLoadError extends PerdureError {
     super(
       'snapshot_load_failed',
       `loadState failed for '${id}', and nothing was sent: ${why.replace(/[.\s]+$/, '')}. Try again, or return null to begin without a snapshot.`,
+      { cause, retryable: true },
+    )
+  }
+}
+
+/** `authorize` threw, took too long or returned something else than a verdict. The verb did nothing. */
+export class AuthorizeFailedError extends PerdureError {
+  constructor(action: string, cause: unknown) {
+    const why = thrownText(cause)
+    super(
+      'authorize_failed',
+      `authorize failed for '${action}', and nothing was done: ${why.replace(/[.\s]+$/, '')}. Try again; if it stays, correct authorize.`,
       { cause, retryable: true },
     )
   }

@@ -72,6 +72,32 @@ export class NotReadyError extends PerdureError {
   }
 }
 
+/** The option `studio` of a server needs the built page. The package has it; a clone builds it. */
+export class StudioNotBuiltError extends PerdureError {
+  constructor() {
+    super(
+      'studio_not_built',
+      'The studio is not built: its files are missing. Run npm run build:studio in a clone, or install the package again.',
+    )
+  }
+}
+
+/** The code of an address that `perdure serve` or `perdure studio` printed. */
+export class SignInRefusedError extends PerdureError {
+  constructor(why: 'unknown' | 'used' | 'expired') {
+    super(
+      'sign_in_refused',
+      `${refusedCodes[why]} Run perdure studio where the server runs, and open the address that it prints.`,
+    )
+  }
+}
+
+const refusedCodes = {
+  unknown: 'The server does not know this sign-in code. It may have been started again since.',
+  used: 'This sign-in code was used before, and a code works once.',
+  expired: 'This sign-in code is older than ten minutes.',
+}
+
 export class RouteNotFoundError extends PerdureError {
   constructor() {
     super('route_not_found', 'There is no route at this path. Check it against GET /openapi.json.')

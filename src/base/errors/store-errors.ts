@@ -92,13 +92,28 @@ export class SummaryOverlapError extends PerdureError {
   }
 }
 
+/** Turns of the log were withdrawn after a summary was planned, and the summary may tell of them. Nothing was written. */
+export class SummarySupersededError extends PerdureError {
+  constructor(id: string, plannedOn: number, supersededAt: number) {
+    super(
+      'summary_superseded',
+      `Turns of '${id}' were withdrawn at ${supersededAt}, after the summary was planned on ${plannedOn}. Read the log again, sum up what it shows now, and pass the last seq as plannedOn.`,
+    )
+  }
+}
+
 /** The same key was sent with different content. */
 export class KeyReusedError extends PerdureError {
-  constructor(id: string, key: string) {
+  /** The turn that the first message with the key opened; null where it opened none. */
+  readonly turnId: string | null
+
+  constructor(id: string, key: string, turnId: string | null = null) {
+    const made = turnId === null ? '' : `, which made the turn '${turnId}'`
     super(
       'key_reused',
-      `The key '${key}' was already used in '${id}' for another request. Use a new key for a new request.`,
+      `The key '${key}' was already used in '${id}' for another request${made}. Use a new key for a new request.`,
     )
+    this.turnId = turnId
   }
 }
 
@@ -155,6 +170,16 @@ export class UpkeepUnsupportedError extends PerdureError {
     super(
       'upkeep_unsupported',
       'This store does not support upkeep: it cannot be exported, imported into or examined. Use the tools of its own backend.',
+    )
+  }
+}
+
+/** The store has no outbox, which subscribers and after-hooks need. */
+export class OutboxUnsupportedError extends PerdureError {
+  constructor() {
+    super(
+      'outbox_unsupported',
+      'This store has no outbox, so it cannot record what subscribers and after-hooks are told. Use a store whose driver offers `outbox`, or leave them out.',
     )
   }
 }

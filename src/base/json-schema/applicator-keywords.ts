@@ -1,7 +1,5 @@
 import type { Json, JsonObject } from '../json.ts'
-import type { Evaluation } from './evaluation.ts'
 import { clip } from './issues.ts'
-import type { NodeBuilder, PatternTest } from './node-builder.ts'
 import {
   isSchema,
   isTexts,
@@ -13,7 +11,7 @@ import {
   schemasIn,
   textsIn,
 } from './read-keyword.ts'
-import type { EvaluatedParts, SchemaNode } from './schema-node.ts'
+import type { EvaluatedParts, Evaluation, NodeBuilder, PatternTest, SchemaNode } from './schema-node.ts'
 import { canonicalText, stepsOfText } from './step-budget.ts'
 
 export function addObjectKeywords(schema: JsonObject, node: NodeBuilder): void {

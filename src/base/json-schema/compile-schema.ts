@@ -1,12 +1,20 @@
 import type { Json, JsonObject } from '../json.ts'
 import { addArrayKeywords, addLogicKeywords, addObjectKeywords } from './applicator-keywords.ts'
-import { Evaluation } from './evaluation.ts'
 import { Issues } from './issues.ts'
-import { NodeBuilder, type PatternTest, type Reading } from './node-builder.ts'
 import { LinearPattern } from './pattern/linear-pattern.ts'
 import { isObject, MalformedSchema, type Schema, textIn } from './read-keyword.ts'
 import { References, type Resource, resourceAt } from './references.ts'
-import { anything, type Check, newNode, nothing, type SchemaNode } from './schema-node.ts'
+import {
+  anything,
+  type Check,
+  Evaluation,
+  NodeBuilder,
+  newNode,
+  nothing,
+  type PatternTest,
+  type Reading,
+  type SchemaNode,
+} from './schema-node.ts'
 import { maxIssueSteps, maxSchemaSteps, maxValueSteps, StepBudget, stepsOfText, TooComplex } from './step-budget.ts'
 import { addScalarKeywords, addValueKeywords } from './value-keywords.ts'
 

@@ -1,10 +1,9 @@
 import type { Json, JsonObject } from '../json.ts'
 import { clip, shown } from './issues.ts'
-import type { NodeBuilder } from './node-builder.ts'
 import { LinearPattern } from './pattern/linear-pattern.ts'
 import { stepsToParse } from './pattern/parse-pattern.ts'
 import { isTexts, listIn, malformed, numberIn, textIn } from './read-keyword.ts'
-import { typeOf } from './schema-node.ts'
+import { type NodeBuilder, typeOf } from './schema-node.ts'
 import { canonicalText, StepBudget, stepsOfText } from './step-budget.ts'
 
 /** `type`, `const` and `enum`. */
@@ -241,10 +240,7 @@ function uri(text: string): boolean {
 
 function uriReference(text: string): boolean {
   const [scheme = ''] = /^[a-z][a-z0-9+\-.]*:/i.exec(text) ?? []
-  return (
-    isHierarchicalPart(text, referenceParts, true) ||
-    isHierarchicalPart(text.slice(scheme.length), referenceParts, true)
-  )
+  return isHierarchicalPart(text.slice(scheme.length), referenceParts, true)
 }
 
 /** Checks what follows the scheme. */

@@ -156,9 +156,7 @@ const secretWords =
 const lastWords = new Set(['AUTH', 'PWD', 'COOKIE', 'SALT', 'CONNECTIONSTRING'])
 
 function passwordsIn(value: string): string[] {
-  return [...value.slice(0, 100_000).matchAll(/:\/\/[^\s/:@]{0,500}:([^\s/@]{1,2000})@/g)].map(
-    ([, password]) => password!,
-  )
+  return [...value.matchAll(/:\/\/[^\s/:@]{0,500}:([^\s/@]{1,2000})@/g)].map(([, password]) => password!)
 }
 
 function formsOf(secret: string): string[] {

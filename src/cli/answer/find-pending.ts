@@ -121,7 +121,10 @@ function decision({ status, value, edited }: WinningResolution): string {
 export async function readValue(name: string, given: string, schema: Json = null): Promise<Json> {
   const text = given === '-' ? (await readAll(process.stdin)).trim() : given
   const asksForText = typeof schema === 'object' && schema !== null && 'type' in schema && schema.type === 'string'
-  if (asksForText && !text.startsWith('"')) return text
+  return asksForText && !text.startsWith('"') ? text : parseJson(name, text)
+}
+
+export function parseJson(name: string, text: string): Json {
   try {
     return JSON.parse(text) as Json
   } catch (cause) {

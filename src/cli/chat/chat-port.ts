@@ -1,5 +1,6 @@
 import { pause } from '../../base/abort.ts'
 import { PerdureError } from '../../base/errors/perdure-error.ts'
+import type { Json } from '../../base/json.ts'
 import type { RemoteConversation } from '../../client/conversation.ts'
 import { emptyState } from '../../log/state.ts'
 import type { Answered, WinningResolution } from '../../runtime/answer-call.ts'
@@ -23,16 +24,19 @@ export type ChatPort = {
 
 export type ChatTarget = Pick<Target, 'conversation'>
 
+/** `data` comes with each message. */
+export type ChatOptions = { readonly agent?: string; readonly data?: Json }
+
 const lookAgainMs = 1_000
 const mostRefusals = 5
 
 /** A conversation that does not exist yet is empty until its first message. */
-export function chatPort(target: ChatTarget, id: string, agent?: string): ChatPort {
+export function chatPort(target: ChatTarget, id: string, { agent, data }: ChatOptions = {}): ChatPort {
   const conversation: RemoteConversation = target.conversation(id, agent === undefined ? {} : { agent })
   const begun = Promise.withResolvers<void>()
   return {
     async send(text, whenBusy) {
-      const { turnId } = await conversation.send(text, { whenBusy })
+      const { turnId } = await conversation.send(text, { whenBusy, ...(data === undefined ? {} : { data }) })
       begun.resolve()
       return turnId
     },

@@ -86,7 +86,7 @@ export class ChatSession {
 
   /** Whether a turn runs, in this process or another. */
   get isRunning(): boolean {
-    return this.#view !== null && this.#view.phase !== 'idle' && this.#view.phase !== 'awaiting_input'
+    return this.#view !== null && this.#view.phase !== 'idle' && this.#view.phase !== 'waiting'
   }
 
   /** The terminal has another size. */

@@ -43,7 +43,7 @@ export class PlainChat {
     return this.until((view) => {
       const turn = findTurn(view.log, turnId)
       if (turn?.end) return true
-      return view.phase === 'awaiting_input' && openTurn(view.log)?.turnId === turnId
+      return view.phase === 'waiting' && openTurn(view.log)?.turnId === turnId
     })
   }
 

@@ -5,7 +5,7 @@ import { onAbort } from '../../base/abort.ts'
 import { joined, type Printable, SafeText } from '../terminal/text.ts'
 import type { Paper } from '../transcript/transcript.ts'
 import type { Asker } from './ask-decision.ts'
-import { breakText, widthOf } from './wrap.ts'
+import { breakText, widthOf } from './screen.ts'
 
 /** A key as Node's readline names it. `text` is what it types; empty for keys that type nothing. */
 export type Key = { readonly name: string; readonly ctrl: boolean; readonly meta: boolean; readonly text: string }

@@ -3,6 +3,7 @@ import { onAbort } from '../../base/abort.ts'
 import { CommandLineError } from '../../base/errors/cli-errors.ts'
 import { PerdureError } from '../../base/errors/perdure-error.ts'
 import { uuidV7 } from '../../base/uuid-v7.ts'
+import { parseJson } from '../answer/find-pending.ts'
 import { type ChatPort, chatPort } from '../chat/chat-port.ts'
 import { atTerminal, ChatSession } from '../chat/chat-session.ts'
 import { PlainChat } from '../chat/plain-chat.ts'
@@ -24,12 +25,14 @@ export const chat = command({
   args: {
     id: { type: 'positional', required: false, description: 'The conversation; default: a new one' },
     agent: { type: 'string', description: 'The agent of a new conversation; default: the only agent of the config' },
+    data: { type: 'string', description: 'JSON that is recorded with each message: turn.data of hooks and tools' },
     ...targetArgs,
   },
   examples: [
     ['chat ticket-42 --agent support', 'begin a conversation, or continue it'],
     ['chat ticket-42 --url http://127.0.0.1:4111', 'on a running server'],
     ['chat ticket-43 --agent support < questions.txt', 'a message for each line'],
+    [`chat ticket-44 --agent support --data '{"locale":"de"}'`, 'with data for its tools'],
   ],
   run: async ({ args, output, interrupted }) => {
     await runChat(args, output, interrupted())
@@ -37,16 +40,22 @@ export const chat = command({
   },
 })
 
-type ChatArgs = TargetArgs & { readonly id?: string | undefined; readonly agent?: string | undefined }
+type ChatArgs = TargetArgs & {
+  readonly id?: string | undefined
+  readonly agent?: string | undefined
+  readonly data?: string | undefined
+}
 
 /** Talks to a conversation of the target until the person leaves or the input ends. */
 async function runChat(args: ChatArgs, output: Output, signal: AbortSignal): Promise<void> {
+  const data = args.data === undefined ? {} : { data: parseJson('--data', args.data) }
   const screen = new Screen(output.isJson ? { write: () => true } : process.stdout, output.colours)
   const target = await openTarget(args, output, { work: true, create: true, logger: screenLogger(screen) })
   try {
     const id = args.id ?? `chat-${uuidV7().slice(-8)}`
     const agent = await agentOf(target, id, args.agent)
-    const chat: Chat = { port: chatPort(target, id, agent ?? undefined), id, agent: agent ?? 'agent', screen, signal }
+    const port = chatPort(target, id, { ...(agent === null ? {} : { agent }), ...data })
+    const chat: Chat = { port, id, agent: agent ?? 'agent', screen, signal }
     if (output.isInteractive) await atKeyboard(chat, target, args)
     else await fromInput(chat, target, output, args)
   } finally {

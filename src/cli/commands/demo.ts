@@ -18,10 +18,12 @@ import { PlainChat } from '../chat/plain-chat.ts'
 import { Screen, screenLogger } from '../chat/screen.ts'
 import { command, countOf, exitCodes, Interrupted } from '../command.ts'
 import { type DemoModels, demoModels } from '../demo/demo-models.ts'
+import { type FillOptions, fillShowcase, showcaseIds } from '../demo/fill-showcase.ts'
 import { type Demo, openDemo } from '../demo/open-demo.ts'
 import { type LedgerLine, readLedger } from '../demo/support-tools.ts'
 import { findConfig } from '../load-config.ts'
 import type { Output } from '../output.ts'
+import { prepareStudio, studioAddress } from '../studio/prepare-studio.ts'
 import { clientOf } from '../target/store-target.ts'
 import { userNameOf } from '../target/target-args.ts'
 import { type Colours, coloursOf, joined, type SafeText, safe, wantsColours } from '../terminal/text.ts'
@@ -39,7 +41,8 @@ export const demo = command({
     },
     port: { type: 'string', description: 'Of the server; default: 4111, or a free one if that is taken' },
     offline: { type: 'boolean', description: 'Use the scripted model even if there is a key for a real one' },
-    fresh: { type: 'boolean', description: 'Delete the conversation of earlier runs first' },
+    fresh: { type: 'boolean', description: 'Delete the conversations of earlier runs first' },
+    empty: { type: 'boolean', description: 'Without the example conversations for the studio' },
   },
   examples: [
     ['demo', 'talk to it; kill it; start it again'],
@@ -55,7 +58,7 @@ export const demo = command({
     const storeFile = resolve(args.store ?? usualStore())
     const common = { storeFile, models, pace, user: userNameOf({}), signal: interrupted() }
     if (output.isInteractive) {
-      await runDemo({ ...common, port, isFresh: args.fresh === true })
+      await runDemo({ ...common, port, isFresh: args.fresh === true, isEmpty: args.empty === true })
     } else await playStory({ ...common, output })
     return exitCodes.ok
   },
@@ -73,6 +76,7 @@ type RunDemoOptions = {
   readonly port: number
   readonly user: string
   readonly isFresh: boolean
+  readonly isEmpty: boolean
   readonly signal: AbortSignal
 }
 
@@ -84,22 +88,27 @@ async function runDemo(options: RunDemoOptions): Promise<void> {
   const { storeFile, models, user, signal } = options
   const colours = coloursOf(wantsColours(process.stdout, process.env))
   const screen = new Screen(process.stdout, colours)
-  const demo = await openDemo({ ...options, agentName, logger: screenLogger(screen) })
+  const logger = screenLogger(screen)
+  const demo = await openDemo({ ...options, agentName, logger })
   try {
     if (options.isFresh) await forget(demo)
     const server = await serveNearby(demo, options)
+    const leaving = new AbortController()
+    const filling = options.isEmpty || !server.isOwn ? null : fillBeside(demo, logger, { user, signal: leaving.signal })
     try {
       const hasBegun = (await demo.verbs.inspect(demoConversation).record()) !== null
-      screen.print(...introduction({ storeFile, models, url: server.url, hasBegun }, colours))
-      const port = chatPort(clientIn(demo, options), demoConversation, agentName)
+      screen.print(...introduction({ storeFile, models, address: server.address, hasBegun }, colours))
+      const port = chatPort(clientIn(demo, options), demoConversation, { agent: agentName })
       const help = demoHelp(colours)
       const session = new ChatSession(port, screen, { agent: agentName, isOwn: (who) => who === user, help })
       await atTerminal(session, { input: process.stdin, output: process.stdout }, signal)
       if (session.isRunning) screen.print(colours.dim('Finishing the running work, for three seconds at most …'))
       screen.draw()
     } finally {
+      leaving.abort()
       await server.close({ drainMs: 0 })
     }
+    await filling
   } finally {
     await demo.close()
   }
@@ -112,15 +121,27 @@ function clientIn({ runtime, store }: Demo, options: { readonly user: string; re
   return clientOf(runtime, { store, scope, logger: silentLogger, work: options.work ?? true })
 }
 
+/** Examples for the pages of the studio. The chat does not wait for them, and goes on without them. */
+async function fillBeside({ runtime, showcase }: Demo, logger: Logger, options: FillOptions): Promise<void> {
+  try {
+    await fillShowcase(runtime, showcase, options)
+  } catch (error) {
+    if (!options.signal?.aborted) logger.warn('the examples for the studio are not complete', { error })
+  }
+}
+
 async function forget({ verbs }: Demo): Promise<void> {
-  await verbs.conversation(demoConversation).delete()
+  for (const id of [demoConversation, ...showcaseIds]) await verbs.conversation(id).delete()
   for (const { id } of await verbs.conversations({ agent: 'flow:return', limit: 1_000 }))
     await verbs.flow('return', id).delete()
 }
 
-type Introduced = Pick<RunDemoOptions, 'storeFile' | 'models'> & { readonly url: string; readonly hasBegun: boolean }
+type Introduced = Pick<RunDemoOptions, 'storeFile' | 'models'> & {
+  readonly address: string
+  readonly hasBegun: boolean
+}
 
-function introduction({ storeFile, models, url, hasBegun }: Introduced, colours: Colours): SafeText[] {
+function introduction({ storeFile, models, address, hasBegun }: Introduced, colours: Colours): SafeText[] {
   const { bold, dim, cyan } = colours
   const row = (name: string, value: string, what: string) =>
     safe`${dim(`  ${name.padEnd(8)}`)}${cyan(value)}${dim(what)}`
@@ -130,7 +151,7 @@ function introduction({ storeFile, models, url, hasBegun }: Introduced, colours:
     safe``,
     row('model', models.label, other),
     row('log', relative(process.cwd(), storeFile) || storeFile, ' (--fresh deletes it)'),
-    row('server', url, ''),
+    address.includes('#') ? row('studio', address, ' (once)') : row('server', address, ''),
     row('kill', `kill -9 ${process.pid}`, ` at any moment, then ${startCommand()}`),
     row('answer', `${perdureCommand()} inbox${storeOption(storeFile)}`, ' from another terminal, running or not'),
     safe``,
@@ -160,7 +181,11 @@ function startCommand(): string {
 
 type NearbyOptions = { readonly port: number; readonly storeFile: string; readonly user: string }
 
-type Nearby = Pick<Server, 'url' | 'close'>
+type Nearby = Pick<Server, 'close'> & {
+  /** Of the studio, with a code that signs one page in; of the server, where there is no studio. */
+  readonly address: string
+  readonly isOwn: boolean
+}
 
 /** Serves on the usual port, or on a free one if that is taken. If another demo serves this store, its server is used. */
 async function serveNearby(
@@ -170,22 +195,23 @@ async function serveNearby(
   const name = basename(storeFile)
   const localTokenFile = join(dirname(storeFile), name === 'perdure.db' ? 'server.json' : `${name}.server.json`)
   const other = await addressOfLiving(localTokenFile)
-  if (other !== null) return { url: other, close: async () => {} }
-  const options = { localScope: createScope({ user }) as Scope, localTokenFile, upkeep: { store } }
-  try {
-    return await serve(runtime, { ...options, port })
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error
+  if (other !== null) return { address: other, isOwn: false, close: async () => {} }
+  const studio = await prepareStudio()
+  const options = { localScope: createScope({ user }) as Scope, localTokenFile, upkeep: { store }, studio }
+  const server = await serve(runtime, { ...options, port }).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EADDRINUSE') throw error
     return serve(runtime, { ...options, port: 0 })
-  }
+  })
+  return { address: server.studioUrl() ?? server.url, isOwn: true, close: server.close }
 }
 
 /** The address in a token file, if its server answers: a killed server leaves its file behind. */
 async function addressOfLiving(tokenFile: string): Promise<string | null> {
   try {
-    const { url, token } = await readLocalAccess(tokenFile)
+    const access = await readLocalAccess(tokenFile)
+    const { url, token } = access
     await createClient({ url, token, fetch: impatient }).conversations({ limit: 1 })
-    return url
+    return access.studioUrl === undefined ? url : await studioAddress(access)
   } catch {
     return null
   }
@@ -253,7 +279,11 @@ async function onStage<T>(
   act: (chat: PlainChat, demo: Demo) => Promise<T>,
 ): Promise<T> {
   const demo = await openDemo(stage)
-  const chat = new PlainChat(chatPort(clientIn(demo, stage), stage.id, stage.agentName), stage.screen, transcript)
+  const chat = new PlainChat(
+    chatPort(clientIn(demo, stage), stage.id, { agent: stage.agentName }),
+    stage.screen,
+    transcript,
+  )
   const ignoreSignal = onAbort(stage.signal, () => void chat.end())
   try {
     if (stage.signal.aborted) throw new Interrupted()

@@ -15,7 +15,7 @@ export const flows = command({
     flow: { type: 'string', valueHint: 'name', description: 'Only sessions of this flow' },
     status: {
       type: 'enum',
-      options: ['running', 'suspended', 'sleeping', 'dormant', 'done', 'failed'],
+      options: ['running', 'waiting', 'sleeping', 'dormant', 'done', 'failed'],
       description: 'Only sessions with this status',
     },
     limit: { type: 'string', valueHint: 'n', description: 'How many at most; default: 50' },
@@ -24,7 +24,7 @@ export const flows = command({
   },
   examples: [
     ['flows', 'the newest fifty sessions of all flows'],
-    ['flows --flow import --status suspended', 'sessions of one flow that wait for an answer'],
+    ['flows --flow import --status waiting', 'sessions of one flow that wait for an answer'],
   ],
   run: ({ args, output }) =>
     withTarget(args, output, async (target) => {
@@ -170,7 +170,7 @@ function told(id: string, standing: RemoteStanding, { colours }: Output): Printa
       return safe`${id} is ${colours.green('done')}: ${excerpt(standing.result, false)}`
     case 'failed':
       return safe`${id} ${colours.red('failed')}: ${standing.error}`
-    case 'suspended':
+    case 'waiting':
       return safe`${id} ${colours.yellow('waits')} for ${excerpt(standing.tag, false)}`
     case 'sleeping':
       return safe`${id} ${colours.yellow('sleeps')} until ${new Date(standing.wakeAt).toISOString()}`

@@ -1,17 +1,17 @@
-import type { InboxItem } from '../../runtime/read/lists.ts'
-import { conversationStatuses } from '../../store/records.ts'
+import { type InboxItem, listStatuses } from '../../runtime/read/lists.ts'
 import { command, countOf, exitCodes } from '../command.ts'
 import { withTarget } from '../target/open-target.ts'
 import { targetArgs } from '../target/target-args.ts'
 import { ago, duration, table } from '../terminal/text.ts'
 import { commandLine, problemNotes, shortCallId } from '../transcript/command-line.ts'
+import { doneBefore } from '../transcript/pending-lines.ts'
 import { excerpt } from '../transcript/view-lines.ts'
 
 export const list = command({
   args: {
     status: {
       type: 'enum',
-      options: [...conversationStatuses],
+      options: [...listStatuses],
       description: 'Only conversations with this status',
     },
     agent: { type: 'string', description: 'Only conversations of this agent; flow:<name> for sessions of a flow' },
@@ -21,7 +21,7 @@ export const list = command({
   },
   examples: [
     ['list', 'the newest fifty'],
-    ['list --status suspended --agent support', 'conversations that wait for an answer'],
+    ['list --status waiting --agent support', 'conversations that wait for an answer'],
     ['list --json --url http://127.0.0.1:4111', 'from a running server, for a script'],
   ],
   run: ({ args, output }) =>
@@ -80,11 +80,11 @@ export const inbox = command({
         if (page.items.length === 0) return ['Nothing waits for an answer.']
         const rows = page.items.map((item) => [
           item.path.map((step) => step.conversationId).join(' > '),
-          item.kind === 'flow' ? `seq ${item.seq}` : shortCallId(item.id),
+          item.kind === 'flow' ? `seq ${item.seq}` : shortCallId(item.callId),
           item.quarantinedAt === undefined ? item.kind : `${item.kind} (quarantined)`,
           ago(item.createdAt),
           item.expiresAt === null ? 'never' : `in ${duration(item.expiresAt - Date.now())}`,
-          `${item.kind === 'flow' ? item.flow : item.name} ${excerpt(item.args, false)}`,
+          whatWaits(item),
         ])
         const heading = ['CONVERSATION', 'CALL', 'KIND', 'SINCE', 'EXPIRES', 'TOOL'].map(output.colours.bold)
         return table(heading, rows, output.width)
@@ -102,6 +102,14 @@ export const inbox = command({
       return exitCodes.ok
     }),
 })
+
+/** The tool, what it will do where that is known, whether the same was done before, and the arguments. */
+function whatWaits(item: InboxItem): string {
+  if (item.kind === 'flow') return `${item.flow} ${excerpt(item.args, false)}`
+  const told = item.description === undefined ? '' : `: ${item.description}`
+  const before = item.doneBefore ? ` (${doneBefore[item.doneBefore.outcome]})` : ''
+  return `${item.tool}${told}${before} ${excerpt(item.args, false)}`
+}
 
 function showing(item: InboxItem): string[] {
   return item.kind === 'flow'

@@ -2,10 +2,11 @@ import { dirname, join } from 'node:path'
 import { onAbort } from '../../base/abort.ts'
 import { CommandLineError } from '../../base/errors/cli-errors.ts'
 import { createRuntime } from '../../runtime/create-runtime.ts'
-import { serve } from '../../server/serve.ts'
+import { isOwnAddress, serve } from '../../server/serve.ts'
 import { command, countOf, exitCodes } from '../command.ts'
 import { agentNames } from '../load-config.ts'
 import { terminalLogger, unlessUnwritable } from '../output.ts'
+import { prepareStudio } from '../studio/prepare-studio.ts'
 import { openStore } from '../target/open-store.ts'
 import { usualTokenFile } from '../target/server-access.ts'
 import { storeArgs } from '../target/target-args.ts'
@@ -24,7 +25,7 @@ export const serveCommand = command({
     ...placeArgs,
   },
   about:
-    'Runs the agents and flows until Ctrl-C or SIGTERM: then it finishes the running work, up to ten seconds; a second Ctrl-C ends it at once. Everyone who can read the token file may use the server and maintain its store.',
+    'Runs the agents and flows until Ctrl-C or SIGTERM: then it finishes the running work, up to ten seconds; a second Ctrl-C ends it at once. Everyone who can read the token file may use the server and maintain its store. The address of the studio signs one page in, once and within ten minutes; `perdure studio` prints another.',
   examples: [
     ['serve', 'the config here or above'],
     ['serve --config agents/perdure.config.ts --port 0 --json', 'on a free port, printed as JSON'],
@@ -45,15 +46,25 @@ export const serveCommand = command({
     const runtime = createRuntime({ logger, ...options, store })
     try {
       const given = { ...(port === undefined ? {} : { port }), ...(args.host ? { host: args.host } : {}) }
+      const studio =
+        settings.studio ?? (isOwnAddress(args.host ?? settings.host ?? '127.0.0.1') && (await prepareStudio()))
       const operated = upkeep === false ? {} : { upkeep: { ...upkeep, store, agents: agentNames(loaded.config) } }
-      const serving = { logger: options.logger ?? logger, ...settings, ...operated, localTokenFile, ...given }
+      const serving = { logger: options.logger ?? logger, ...settings, ...operated, studio, localTokenFile, ...given }
       const server = await unlessUnwritable(localTokenFile, 'name another as server.localTokenFile in the config', () =>
         serve(runtime, serving).catch((error) => listeningProblem(error, serving)),
       )
       const url = server.url + (settings.basePath ?? '').replace(/\/+$/, '')
-      const told = { url, tokenFile: localTokenFile, store: place, pid: process.pid }
+      const studioUrl = server.studioUrl()
+      const told = {
+        url,
+        tokenFile: localTokenFile,
+        store: place,
+        pid: process.pid,
+        ...(studioUrl && { studio: studioUrl }),
+      }
       output.item(told, () => [
         safe`Serving ${output.colours.cyan(url)}`,
+        ...(studioUrl ? [safe`  studio      ${output.colours.cyan(studioUrl)}`] : []),
         safe`  store       ${place}`,
         safe`  token file  ${localTokenFile}`,
         safe`  try         ${perdureCommand()} list --url ${url}`,

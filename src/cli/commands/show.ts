@@ -2,7 +2,8 @@ import { NoModelCallsError } from '../../base/errors/cli-errors.ts'
 import type { UnknownEvent } from '../../base/errors/log-errors.ts'
 import { packageVersion } from '../../base/errors/perdure-error.ts'
 import type { RemoteConversation } from '../../client/conversation.ts'
-import { type ShapedBy, shapedIn } from '../../prompt/explain.ts'
+import type { NoteItem } from '../../log/state.ts'
+import { type ShapedBy, shapedIn, warningsIn } from '../../prompt/explain.ts'
 import type { HistoryPage } from '../../runtime/read/history.ts'
 import type { View, ViewMessage } from '../../view/view.ts'
 import { command, countOf, exitCodes } from '../command.ts'
@@ -13,7 +14,7 @@ import { ago, type Printable, safe, safely, table } from '../terminal/text.ts'
 import { commandLine } from '../transcript/command-line.ts'
 import { pendingLines } from '../transcript/pending-lines.ts'
 import { type Paper, Transcript } from '../transcript/transcript.ts'
-import { eventText, messageLines } from '../transcript/view-lines.ts'
+import { eventText, messageLines, noteLine } from '../transcript/view-lines.ts'
 
 export const show = command({
   args: {
@@ -24,7 +25,7 @@ export const show = command({
     ...targetArgs,
   },
   about:
-    'Prints messages, tools with their arguments and results, waiting calls with the commands that answer them, forks and child agents.',
+    'Prints messages, notes, tools with their arguments and results, waiting calls with the commands that answer them, forks and child agents.',
   examples: [
     ['show ticket-42', 'the newest twenty turns'],
     ['show ticket-42 --turns 1 --full', 'the last turn, with everything'],
@@ -51,7 +52,7 @@ async function read(target: Target, id: string, { limit, before }: { limit: numb
     newestTurns(conversation, limit, before),
     conversation.forks({ limit: 20 }),
   ])
-  const { phase, state, activity, pending, unknownEvent } = view
+  const { phase, state, activity, pending, problem, unknownEvent } = view
   return {
     view,
     ...record,
@@ -59,8 +60,10 @@ async function read(target: Target, id: string, { limit, before }: { limit: numb
     state,
     activity,
     messages: history.messages,
+    notes: history.notes,
     before: history.before,
     pending,
+    ...(problem ? { problem } : {}),
     ...(unknownEvent ? { unknownEvent } : {}),
     forks: forks.map((fork) => ({ id: fork.id, at: fork.parent?.at ?? null })),
   }
@@ -71,12 +74,14 @@ const mostTurns = 100
 
 async function newestTurns(conversation: RemoteConversation, turns: number, before: number | undefined) {
   const messages: ViewMessage[] = []
+  const notes: NoteItem[] = []
   for (let [left, cursor] = [turns, before ?? null]; ; left -= mostTurns) {
     const limit = Math.min(left, mostTurns)
     const page: HistoryPage = await conversation.history({ limit, ...(cursor === null ? {} : { before: cursor }) })
     messages.unshift(...page.messages)
+    notes.unshift(...page.notes)
     cursor = page.before
-    if (cursor === null || left <= mostTurns) return { messages, before: cursor }
+    if (cursor === null || left <= mostTurns) return { messages, notes, before: cursor }
   }
 }
 
@@ -98,10 +103,19 @@ function lines(
     ...origin,
     ...shown.forks.map((fork) => dim(`fork ${fork.id} at ${fork.at}`)),
     ...(shown.before === null ? [] : ['', dim(`Earlier: ${earlier}`)]),
-    ...shown.messages.flatMap((message) => ['', ...messageLines(message, style)]),
+    ...inOrder(shown).flatMap((item) => [
+      '',
+      ...('role' in item ? messageLines(item, style) : [noteLine(item, style)]),
+    ]),
     ...(waiting.length > 0 ? ['', ...waiting] : []),
+    ...(view.problem ? ['', colours.yellow(view.problem.message)] : []),
     ...(shown.unknownEvent ? ['', dim(unreadLine(shown.unknownEvent))] : []),
   ]
+}
+
+/** Messages and notes, each at its place in the log. */
+function inOrder({ messages, notes }: Shown): (ViewMessage | NoteItem)[] {
+  return [...messages, ...notes].sort((one, other) => one.seq - other.seq)
 }
 
 function unreadLine({ seq, type, needs }: UnknownEvent): string {
@@ -198,9 +212,10 @@ export const explain = command({
       }
       const turnRef = args.call ?? last.turnRef
       const explanations = await conversation.explain(turnRef)
-      const shaped = shapedIn(modelCalls.findLast((call) => call.turnRef === turnRef) ?? { evictions: null })
+      const made = modelCalls.findLast((call) => call.turnRef === turnRef) ?? { evictions: null, model: null }
+      const [shaped, warnings] = [shapedIn(made), warningsIn(made)]
       const texts = output.isJson ? new Map<number, string>() : await textsOf(conversation)
-      output.result({ turnRef, explanations, shaped }, () => {
+      output.result({ turnRef, explanations, shaped, warnings }, () => {
         const rows = explanations.map(({ seq, type, shown, why }) => [
           String(seq),
           type,
@@ -211,6 +226,7 @@ export const explain = command({
         return [
           dim(`model call ${turnRef}`),
           ...shaped.map((by) => yellow(shapedText(by))),
+          ...warnings.map((warning) => yellow(`the provider warned: ${warning}`)),
           ...table(['SEQ', 'EVENT', 'SHOWN', 'WHY', 'WHAT'].map(bold), rows, output.width),
         ]
       })

@@ -3,8 +3,7 @@ import { CommandLineError } from '../../base/errors/cli-errors.ts'
 import { MissingDependencyError } from '../../base/errors/store-errors.ts'
 import type { Json } from '../../base/json.ts'
 import type { LanguageModel } from '../../define/language-model.ts'
-import { scriptedModel } from '../../testing/scripted-model.ts'
-import type { Step } from '../../testing/scripted-model-step.ts'
+import { type Step, scriptedModel } from '../../testing/scripted-model.ts'
 import { findOrder, inEuro, orders } from './support-tools.ts'
 
 export type DemoModels = {

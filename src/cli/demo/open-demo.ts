@@ -12,6 +12,7 @@ import { sqliteStore } from '../../store/sqlite/sqlite-store.ts'
 import type { Store } from '../../store/store.ts'
 import { unlessUnwritable } from '../output.ts'
 import type { DemoModels } from './demo-models.ts'
+import { type Showcase, showcase } from './showcase.ts'
 import { orders, researcherTools, supportTools, type ToolSurroundings } from './support-tools.ts'
 
 export type DemoOptions = {
@@ -31,6 +32,7 @@ export type Demo = {
   readonly runtime: Runtime
   readonly verbs: Verbs
   readonly ledgerFile: string
+  readonly showcase: Showcase
   close(options?: { readonly drainMs?: number }): Promise<void>
 }
 
@@ -44,7 +46,8 @@ export async function openDemo(options: DemoOptions): Promise<Demo> {
   await unlessUnwritable(folder, 'name another file with --store', () => makeFolder(folder))
   const ledgerFile = join(folder, 'demo-ledger.jsonl')
   const { support, researcher } = demoAgents(agentName, models, { ledgerFile, pace, flows: () => runtime })
-  const agents: readonly Agent[] = [support, researcher]
+  const shown = showcase('desk')
+  const agents: readonly Agent[] = [support, researcher, ...shown.agents]
   const store = sqliteStore({ path: storeFile, logger })
   // A file that is not a store is reported once, here, and not by every part that reads it.
   await store.listConversations({ limit: 1 })
@@ -55,6 +58,7 @@ export async function openDemo(options: DemoOptions): Promise<Demo> {
     runtime,
     verbs,
     ledgerFile,
+    showcase: shown,
     async close({ drainMs = 3_000 } = {}) {
       await runtime.close({ drainMs })
       await store.close()
@@ -71,6 +75,7 @@ function demoAgents(name: string, models: DemoModels, surroundings: Omit<ToolSur
     model: models.researcher,
     instructions: 'You find things out for a lamp shop. Read the notes, ask the supplier, and answer in two sentences.',
     tools: researcherTools,
+    audit: 'full',
     ...context,
   })
   const support = defineAgent({
@@ -82,26 +87,28 @@ function demoAgents(name: string, models: DemoModels, surroundings: Omit<ToolSur
       `The orders are: ${JSON.stringify(orders)}.`,
     ].join('\n'),
     tools: supportTools({ ...surroundings, researcher }),
+    audit: 'full',
     ...context,
   })
   return { support, researcher }
 }
 
 /** A parcel that comes back: a label now, then days of waiting in which no process is needed, then the shelf. */
-function returnFlow(pace: number) {
+export function returnFlow(pace: number) {
   return defineFlow({
     name: 'return',
-    version: 1,
+    version: 2,
     input: { type: 'object', properties: { orderId: { type: 'string' } }, required: ['orderId'] },
     run: async (flow, input) => {
       const { orderId } = input as { readonly orderId: string }
       const label = await flow.step('print label', { input: { orderId } }, () => `R-${orderId}`)
-      await flow.suspend({ waitsFor: 'the parcel', orderId, label })
+      const question = `Has the parcel of ${orderId} come back whole?`
+      const isWhole = await flow.suspend({ question, label }, { schema: { type: 'boolean' } })
       await flow.step('inspect and put back', { input: { orderId } }, async ({ signal }) => {
         await wait(800 * pace, undefined, { signal })
         return 'as good as new'
       })
-      return { orderId, label, state: 'back on the shelf' }
+      return { orderId, label, state: isWhole === true ? 'back on the shelf' : 'written off' }
     },
   })
 }

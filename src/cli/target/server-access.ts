@@ -40,6 +40,19 @@ function environmentToken(name: 'PERDURE_TOKEN' | 'PERDURE_OPERATOR_TOKEN'): str
   throw new CommandLineError(`${name} has a character that no token has, such as a line break; set it again`)
 }
 
+/** What the server that runs here wrote to its token file. Throws where there is none. */
+export async function findLocalAccess(tokenFile: string | undefined): Promise<LocalAccess> {
+  const file = tokenFile === undefined ? findTokenFile(process.cwd()) : resolve(tokenFile)
+  if (file === null) {
+    throw new CommandLineError(
+      'There is no .perdure/server.json here or above, so no server runs here; start one with perdure serve, or pass --token-file',
+    )
+  }
+  return readLocalAccess(file).catch((cause: Error) => {
+    throw new CommandLineError(`The token file ${file} cannot be read: ${cause.message}`)
+  })
+}
+
 function checkedUrl(url: string): URL {
   const address = URL.parse(url)
   if (!address || !/^https?:$/.test(address.protocol)) {

@@ -28,16 +28,19 @@ export function shortCallId(callId: string): string {
   return callId.slice(-8)
 }
 
-type Listed = Pick<RemoteRecord, 'id' | 'unreadable' | 'quarantinedAt'>
+type Listed = Pick<RemoteRecord, 'id' | 'unreadable' | 'quarantinedAt' | 'problem'>
 
-/** A note for each conversation of a list that is damaged in the store or quarantined. */
+/** A note for each conversation of a list that is damaged in the store, quarantined, or waits for a scope. */
 export function problemNotes(records: readonly Listed[], args: TargetArgs): string[] {
   // Maintenance commands have no --who.
   const { tenant, who: _, ...place } = args
-  return records.flatMap(({ id, unreadable, quarantinedAt }) => {
+  return records.flatMap(({ id, unreadable, quarantinedAt, problem }) => {
     if (unreadable) {
       const what = unreadable.join(' and ')
       return [`'${id}' is damaged: its ${what} cannot be read. Run: ${commandLine(['doctor'], place)}`]
+    }
+    if (problem?.code === 'scope_missing') {
+      return [`'${id}' waits: the scope of its user cannot be restored. Correct restoreScope; it goes on by itself`]
     }
     if (quarantinedAt === undefined) return []
     const release = commandLine(['unquarantine', id, ...(tenant === undefined ? [] : ['--tenant', tenant])], place)

@@ -21,17 +21,26 @@ export function pendingLines(item: PendingItem, view: View, { colours, isFull, a
   const [first = '', ...more] = promptText(item.prompt, isFull).split(/\r?\n/)
   const heading = `  ? ${placeOf(item, view)} ${asks[item.kind]}${expires}${first === '' ? '' : ': '}`
   const isWhole = isFull || JSON.stringify(item.args).length <= wholeArguments
+  const isNews = item.description !== undefined && item.description !== item.prompt
   const showsArguments = item.kind !== 'elicitation' || item.prompt === null
   const commands = answerOn ? wordsFor(item).map((words) => lineFor(words, view.conversationId, item, answerOn)) : []
   return [
     safe`${yellow(heading)}${first}`,
+    ...(isNews ? [safe`    ${item.description ?? ''}`] : []),
     // Marked, so that a line of a prompt cannot pass for a line of the program.
     ...more.map((row) => safe`${yellow('    │ ')}${row}`),
     ...(showsArguments ? [dim(`    arguments: ${excerpt(item.args, isWhole)}`)] : []),
+    ...(item.doneBefore ? [yellow(`    ${doneBefore[item.doneBefore.outcome]}`)] : []),
     ...(item.leftOut ? [dim(`    ${leftOutText(item.leftOut)}`)] : []),
     ...commands.map((line) => safe`    ${cyan(line)}`),
   ]
 }
+
+export const doneBefore = {
+  done: 'The same was done in the variant before this one.',
+  failed: 'The same was tried in the variant before this one, and failed.',
+  unknown: 'The same was started in the variant before this one, and may have taken effect.',
+} as const
 
 const asks: Readonly<Record<PendingItem['kind'], string>> = {
   approval: 'needs approval',

@@ -75,6 +75,13 @@ test('the same view again adds nothing', () => {
   expect(shown(view(events), view(events))).toBe(shown(view(events)))
 })
 
+test('an answer that was cut off at its length, or filtered, is said to be', () => {
+  const cut = (finishReason: string) => shown(view([...asked, replied('t1', 'm1', 1, { finishReason }), ended('t1')]))
+  expect(cut('length')).toContain('(this message was cut off at its length limit)')
+  expect(cut('content-filter')).toContain("(this message was cut off by the provider's content filter)")
+  expect(cut('stop')).not.toContain('cut off')
+})
+
 test('what is withdrawn is said to be', () => {
   expect(shown(view(asked, [draft('Half a')]), view(asked))).toMatch(/Half a\n.*withdrawn/)
 })

@@ -1,4 +1,4 @@
-import { type CallState, findCall, type TurnState } from '../../log/state.ts'
+import { type CallState, cutShortText, findCall, type TurnState } from '../../log/state.ts'
 import type {
   Draft,
   DraftPart,
@@ -123,7 +123,7 @@ export class Transcript {
   }
 
   #assistant(message: ViewAssistantMessage, view: View): void {
-    const { messageId, seq, parts, status, withheld } = message
+    const { messageId, seq, parts, status, finishReason, withheld } = message
     // If a draft of it was printed, `#withdrawn` says so.
     if (withheld && !this.#options.tellsAll) return
     if (seq > (this.#options.after ?? 0)) this.#stream(messageId, parts.filter(isStreamed))
@@ -134,7 +134,8 @@ export class Transcript {
       else if (part.type !== 'text' && part.type !== 'reasoning' && this.#isFirst(`part/${messageId}/${index}`, seq))
         this.#paper.print(otherLine(part, this.#style))
     }
-    const ending = withheld ? withheldText(withheld) : endings[status]
+    const cutShort = cutShortText(finishReason)
+    const ending = withheld ? withheldText(withheld) : (endings[status] ?? (cutShort && `this message was ${cutShort}`))
     if (ending && this.#isFirst(`status/${messageId}`, seq)) this.#paper.print(this.#paper.colours.dim(`  (${ending})`))
   }
 

@@ -1,7 +1,7 @@
 import type { Json } from '../../base/json.ts'
 import { childIdOf } from '../../log/child-call.ts'
 import type { LogEvent, SuspensionKind, UserPart } from '../../log/events.ts'
-import type { Round } from '../../log/state.ts'
+import { cutShortText, type NoteItem, type Round } from '../../log/state.ts'
 import type { LeftOut, ViewCall, ViewMessage, ViewPart } from '../../view/view.ts'
 import { ago, type Colours, type Printable, SafeText, safe, safely } from '../terminal/text.ts'
 
@@ -23,11 +23,21 @@ export function messageLines(message: ViewMessage, style: LineStyle & { readonly
     const name = colours.green(colours.bold(message.who))
     return [safe`${name} ${dim(heading)}`, ...indented(userText(message.parts)), ...missing]
   }
-  const status = message.status === 'complete' ? '' : ` (${message.status})`
+  const status = message.status === 'complete' ? endingOf(message.finishReason) : ` (${message.status})`
   const withheld = message.withheld ? ` (${withheldText(message.withheld)})` : ''
   const heading = `${ago(message.at)} #${message.seq}${status}${withheld}`
   const parts = message.parts.flatMap((part) => partLines(part, style))
   return [safe`${colours.cyan(colours.bold(agent))} ${dim(heading)}`, ...parts, ...missing]
+}
+
+function endingOf(finishReason: string): string {
+  const cutShort = cutShortText(finishReason)
+  return cutShort === null ? '' : ` (${cutShort})`
+}
+
+/** A note of the application, on one line. */
+export function noteLine({ name, data, who, at, seq }: NoteItem, { colours, isFull }: LineStyle): SafeText {
+  return colours.dim(`note ${name} ${excerpt(data, isFull)} by ${who} ${ago(at)} #${seq}`)
 }
 
 export function withheldText({ hook }: { readonly hook: string }): string {
@@ -94,7 +104,7 @@ function callNotes(call: ViewCall, { colours, isFull }: LineStyle): SafeText[] {
 }
 
 function statusOf({ phase, executor }: ViewCall, { yellow, dim }: Colours): SafeText {
-  if (phase === 'pending') return yellow(executor === 'agent' ? 'at work' : 'waits for an answer')
+  if (phase === 'waiting') return yellow(executor === 'agent' ? 'at work' : 'waits for an answer')
   return dim(phase === 'running' ? 'running' : 'not started')
 }
 
@@ -177,10 +187,16 @@ export function eventText(event: LogEvent): string {
       return `${event.content.name} ${excerpt(event.content.data, false)}`
     case 'withheld':
       return `the hook '${event.content.hook}' did not pass it`
+    case 'attempt_discarded':
+      return `${event.content.model.modelId} broke off (${event.content.code}); tried again`
     case 'halted_by':
       return event.content.reason
+    case 'scope_missing':
+      return `the scope of ${event.content.who} cannot be restored: ${event.content.reason}`
     case 'cancel_requested':
       return `by ${event.content.who}`
+    case 'superseded':
+      return `the turns from ${event.content.fromSeq} on, by ${event.content.by}`
     case 'turn_ended':
       return [event.content.status, event.content.reason].filter((each) => each !== null).join(': ')
     case 'titled':

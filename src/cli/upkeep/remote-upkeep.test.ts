@@ -32,6 +32,10 @@ test.each([
     migrate: () => target.migrate({ check: false }),
     garbage: () => target.collectGarbage({}),
     unquarantine: () => target.unquarantine({ tenant: 'default', id: 'c1' }),
+    subscribers: () => target.outbox.subscribers(),
+    failed: () => target.outbox.failed(),
+    retry: () => target.outbox.endFailed([1], 'retry'),
+    remove: () => target.outbox.removeSubscriber('x'),
   }
   for (const [name, ask] of Object.entries(asked)) {
     const told = await ask().catch((error: Error) => error.message)

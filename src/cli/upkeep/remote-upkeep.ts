@@ -4,6 +4,7 @@ import { CutOffError, UpkeepNotServedError } from '../../base/errors/cli-errors.
 import { PerdureError } from '../../base/errors/perdure-error.ts'
 import { RemoteError, type RemoteProblem, ServerUnreachableError } from '../../base/errors/server-errors.ts'
 import { errorOf } from '../../client/request.ts'
+import type { FailedDelivery, SubscriberState } from '../../store/outbox.ts'
 import type { Difference } from '../../upkeep/differences-with.ts'
 import type { Exported } from '../../upkeep/export-store.ts'
 import type { Finding } from '../../upkeep/finding.ts'
@@ -78,6 +79,30 @@ export async function openRemoteUpkeep(url: string, tokenFile?: string): Promise
       const ask = { method: 'POST', path: '/store/unquarantine', json, cutOff: cutOff.unquarantine } as const
       return (await answer<{ readonly unquarantined: boolean }>(ask)).unquarantined
     },
+    outbox: {
+      async subscribers() {
+        const ask = { method: 'GET', path: '/store/subscribers', cutOff: cutOff.outbox } as const
+        return (await answer<{ readonly subscribers: SubscriberState[] }>(ask)).subscribers
+      },
+      async failed({ subscriber, before, limit } = {}) {
+        const query = { subscriber, before: textOf(before), limit: textOf(limit) }
+        const ask = { method: 'GET', path: '/store/deliveries', query, cutOff: cutOff.outbox } as const
+        return (await answer<{ readonly deliveries: FailedDelivery[] }>(ask)).deliveries
+      },
+      async endFailed(ids, how) {
+        const ask = { method: 'POST', path: `/store/deliveries/${how}`, json: { ids }, cutOff: cutOff.outbox } as const
+        return (await answer<{ readonly deliveries: number }>(ask)).deliveries
+      },
+      async removeSubscriber(name) {
+        const ask = {
+          method: 'POST',
+          path: '/store/subscribers/remove',
+          json: { name },
+          cutOff: cutOff.outbox,
+        } as const
+        return (await answer<{ readonly removed: boolean }>(ask)).removed
+      },
+    },
     migrate({ check }) {
       const asked = check ? ({ method: 'GET' } as const) : ({ method: 'POST', json: {} } as const)
       return answer<Migration>({ ...asked, path: '/store/migration', cutOff: cutOff.migration })
@@ -85,6 +110,10 @@ export async function openRemoteUpkeep(url: string, tokenFile?: string): Promise
     collectGarbage: (json) => work({ method: 'POST', path: '/store/garbage', json, cutOff: cutOff.garbage }),
     close: async () => {},
   }
+}
+
+function textOf(value: number | undefined): string | undefined {
+  return value === undefined ? undefined : String(value)
 }
 
 const brokeOff =
@@ -112,6 +141,10 @@ const cutOff = {
   ),
   unquarantine: brokeOff(
     'The connection broke before the server said whether it released the conversation',
+    'Check that the server runs at this address (http or https), then run it again',
+  ),
+  outbox: brokeOff(
+    'The connection broke before the server said what it has of its subscribers',
     'Check that the server runs at this address (http or https), then run it again',
   ),
   migration: brokeOff(

@@ -2,6 +2,7 @@ import type { ArgsDef, ParsedArgs } from 'citty'
 import { onAbort } from '../../base/abort.ts'
 import { CommandLineError } from '../../base/errors/cli-errors.ts'
 import { silentLogger } from '../../base/logger.ts'
+import type { Outbox } from '../../store/outbox.ts'
 import type { ConversationRef } from '../../store/records.ts'
 import type { Garbage, GarbageOptions } from '../../upkeep/collect-garbage.ts'
 import type { Difference } from '../../upkeep/differences-with.ts'
@@ -75,11 +76,12 @@ async function openUpkeep(args: UpkeepArgs, create: boolean): Promise<UpkeepTarg
  * a store that fails, and hold every line of an export twice.
  */
 async function openStoreUpkeep(args: UpkeepArgs, create: boolean): Promise<UpkeepTarget> {
-  const [upkeep, { unquarantine }, { openStore }, { agentNames }] = await Promise.all([
+  const [upkeep, { unquarantine }, { openStore }, { agentNames }, { outboxOf }] = await Promise.all([
     import('../../upkeep/index.ts'),
     import('../../upkeep/maintenance.ts'),
     import('../target/open-store.ts'),
     import('../load-config.ts'),
+    import('../../store/outbox.ts'),
   ])
   const { store, place, loaded } = await openStore(args, { logger: silentLogger, create, expiry: false })
   const agents = loaded ? { agents: agentNames(loaded.config) } : {}
@@ -95,6 +97,7 @@ async function openStoreUpkeep(args: UpkeepArgs, create: boolean): Promise<Upkee
     examine: (options) => upkeep.examineStore(store, { ...options, ...agents }),
     compareWith: (chunks, onDifference, options) => upkeep.differencesWith(store, chunks, onDifference, options),
     unquarantine: (ref) => unquarantine(store, ref),
+    outbox: outboxVerbs(() => outboxOf(store)),
     migrate: (options) => upkeep.migrateStore(store, options),
     collectGarbage: (options) => upkeep.collectGarbage(store, options),
     close: () => store.close(),
@@ -122,9 +125,23 @@ export type UpkeepTarget = {
   ): Promise<number>
   /** False when it is not quarantined. */
   unquarantine(ref: ConversationRef): Promise<boolean>
+  readonly outbox: OutboxVerbs
   migrate(options: { readonly check: boolean }): Promise<Migration>
   collectGarbage(options: Omit<GarbageOptions, 'signal'>): Promise<Garbage>
   close(): Promise<void>
+}
+
+/** What operators do with an outbox. */
+export type OutboxVerbs = Pick<Outbox, 'subscribers' | 'failed' | 'endFailed' | 'removeSubscriber'>
+
+/** Refused when one is called, not when the store is opened. */
+function outboxVerbs(outbox: () => Outbox): OutboxVerbs {
+  return {
+    subscribers: async () => outbox().subscribers(),
+    failed: async (page) => outbox().failed(page),
+    endFailed: async (ids, how) => outbox().endFailed(ids, how),
+    removeSubscriber: async (name) => outbox().removeSubscriber(name),
+  }
 }
 
 export type Write = (piece: string | Uint8Array) => Promise<void>
@@ -143,6 +160,7 @@ function interruptible(target: UpkeepTarget, signal: AbortSignal): UpkeepTarget 
     examine: (options) => unlessEnded(target.examine(options)),
     compareWith: (chunks, onDifference, options) => unlessEnded(target.compareWith(chunks, onDifference, options)),
     unquarantine: (ref) => unlessEnded(target.unquarantine(ref)),
+    outbox: target.outbox,
     migrate: (options) => unlessEnded(target.migrate(options)),
     collectGarbage: (options) => unlessEnded(target.collectGarbage(options)),
     // Interrupted work may still use the store. Both end with the process, as in a crash.

@@ -9,6 +9,7 @@ import type { TurnEnded, UserMessage } from '../../log/events.ts'
 import {
   type CallState,
   type ConversationState,
+  cutShortText,
   findTurn,
   keptMessages,
   openTurn,
@@ -119,7 +120,10 @@ function resultOf(turn: TurnState, reason: string | null): Json {
     const end = ended && callEnd(ended)
     if (end?.ok) return end.result
   }
-  return (last?.parts ?? []).map((part) => (part.type === 'text' ? part.text : '')).join('')
+  const text = (last?.parts ?? []).map((part) => (part.type === 'text' ? part.text : '')).join('')
+  const cutShort = last && cutShortText(last.finishReason)
+  // The parent's model reads this text alone.
+  return cutShort ? `${text}\n[This answer was ${cutShort}.]` : text
 }
 
 /** What a child agent is told: the one text of its arguments where that is all there is, else the arguments as JSON. */
@@ -166,24 +170,44 @@ async function callingFor(store: TenantStore, callId: string): Promise<ParentCal
  * deleted or cancelled elsewhere. Then it is deleted, or asked to end. False when it is gone.
  */
 export async function admitChild(
-  store: TenantStore,
+  parts: Parts,
   id: string,
   state: ConversationState,
   { conversationId, callId }: ParentCall,
 ): Promise<boolean> {
+  const { store } = parts
+  const turn = openTurn(state)
   const turnId = childTurnIdOf(callId)
-  if (openTurn(state)?.turnId !== turnId) return true
+  if (turn?.turnId !== turnId) return true
   const row = await store.getToolCall(callId)
-  if (row?.status === 'pending') return true
+  if (row?.status === 'pending') {
+    const who = keptMessages(turn).length === 0 ? await cancellerOf(parts, conversationId) : null
+    if (who !== null) await store.commit(id, cancelOf(callId, who))
+    return true
+  }
   if (!row && !(await store.getConversation(conversationId))) {
     await store.deleteConversation(id)
     return false
   }
   // Version 0.1 told the parent first: a child that died before it recorded its own end does that now.
   if (endOf(turnId, decide(state, new Set(), []).events)) return true
-  const events = [{ type: 'cancel_requested' as const, content: { turnId, who: 'system' } }]
-  await store.commit(id, { events, key: `cancel/${callId}` })
+  await store.commit(id, cancelOf(callId, 'system'))
   return true
+}
+
+/**
+ * Who cancelled the open turn of a conversation; null: it is not cancelled. An owner that cancels leaves a child alone that is not there yet. A process that
+ * lost the conversation may start it just then, so a child looks once, before its first step: it was started after the cancel was recorded, and sees it.
+ */
+async function cancellerOf(parts: Parts, id: string): Promise<string | null> {
+  const state = await readable(parts, id)
+  return (state && openTurn(state)?.cancel?.who) ?? null
+}
+
+/** Asks the child of a call to end, once. */
+export function cancelOf(callId: string, who: string) {
+  const content = { turnId: childTurnIdOf(callId), who }
+  return { events: [{ type: 'cancel_requested' as const, content }], key: `cancel/${callId}` }
 }
 
 /**

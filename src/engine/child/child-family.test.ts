@@ -54,9 +54,9 @@ function familyOf(parent: { conversationId: string; callId: string } | null) {
   const node = {
     store: { forTenant: (tenant: string) => (tenant === 'acme' ? store : null) } as unknown as Store,
     agents: new Map([boss, helper].map((agent) => [agent.name, agent])) as unknown as EngineNode['agents'],
-    scopes: { handOn: () => 'ann' } as unknown as EngineNode['scopes'],
     leaseMs: 700,
     redact: (text: string) => text.replaceAll('secret', '[redacted]'),
+    observer: null,
   }
   const worker: WorkStarter = {
     isClosed: false,

@@ -14,10 +14,12 @@ import type { ConversationRef } from '../../store/records.ts'
 import type { TenantStore } from '../../store/store.ts'
 import { noLease, type WorkStarter } from '../lease-request.ts'
 import type { EngineNode } from '../node.ts'
+import { traceAt } from '../observer.ts'
+import { actorOfCall } from '../scopes.ts'
 import { turnOptions } from '../turn-options.ts'
-import { childMessage, unrecordable } from './child-calls.ts'
+import { cancelOf, childMessage, unrecordable } from './child-calls.ts'
 
-type FamilyNode = Pick<EngineNode, 'store' | 'agents' | 'scopes' | 'leaseMs' | 'redact'>
+type FamilyNode = Pick<EngineNode, 'store' | 'agents' | 'leaseMs' | 'redact' | 'observer'>
 
 /** How the owner of a conversation reaches its child agents, and the conversation that called it. */
 export function childFamily(
@@ -59,11 +61,9 @@ export function childFamily(
       const name = (await store.getConversation(childId))?.agent ?? null
       if (name === null) return false
       failpoint('child.before_cancel')
-      const content = { turnId: childTurnIdOf(callId), who: canceller }
-      const change = { events: [{ type: 'cancel_requested' as const, content }], key: `cancel/${callId}` }
       const known = agents.has(name) ? name : null
       const request = worker.requestLease({ tenant, id: childId }, known)
-      await request.during(() => unlessGone(store.commit(childId, change)))
+      await request.during(() => unlessGone(store.commit(childId, cancelOf(callId, canceller))))
       // Durable from here: the owner of the child ends it, and resolves the call here.
       worker.start(request, null)
       failpoint('child.after_cancel')
@@ -115,10 +115,11 @@ async function startChild(
   if (await isStarted(store, childId, callId)) return
   const turnId = childTurnIdOf(callId)
   const key = `child/${callId}`
-  const who = node.scopes.handOn({ tenant, id }, turn, callId, { id: childId, turnId })
+  const who = actorOfCall(turn, callId)
   const message = childMessage(effectiveArgs(call))
   failpoint('child.before_send')
-  const content = { turnId, message, options: childOptions(child, turn), who, key }
+  const trace = node.observer ? await traceAt(store, id, turn.firstSeq) : {}
+  const content = { turnId, message, options: childOptions(child, turn), who, key, ...trace }
   const conversation = { agent: child.name, parent: { id, callId } }
   const events = [{ type: 'user_msg' as const, content }]
   const request = worker.requestLease({ tenant, id: childId }, child.name)

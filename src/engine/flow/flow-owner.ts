@@ -13,6 +13,7 @@ import type { ConversationAttrs, ConversationRef, ToolCallWrite } from '../../st
 import type { TenantStore } from '../../store/store.ts'
 import { LogOwner } from '../log-owner.ts'
 import type { EngineNode } from '../node.ts'
+import type { Observer } from '../observer.ts'
 import { decideFlow, type FlowDecision, type FlowHand, nextDueMs } from './decide-flow.ts'
 import { checkFlowInput } from './flow-registry.ts'
 import { FlowRun, type Standstill } from './flow-run.ts'
@@ -31,7 +32,7 @@ import { type AskAgent, RunningOps, StoreTime } from './running-ops.ts'
 
 /** What one session works with. */
 export type FlowContext = {
-  readonly node: Pick<EngineNode, 'flows' | 'clock' | 'logger' | 'warnOfStore' | 'redact'>
+  readonly node: Pick<EngineNode, 'flows' | 'clock' | 'logger' | 'warnOfStore' | 'redact' | 'observer'>
   readonly ref: ConversationRef
   /** The store of the session's tenant. */
   readonly store: TenantStore
@@ -56,6 +57,9 @@ export class FlowOwner extends LogOwner {
   #dueInMs: number | null = null
   /** Whether lists say by now that it runs; until then they say how it was let go. */
   #isActive = false
+  readonly #heldFrom: number
+  /** Something was committed since the session was taken up. */
+  #hasWritten = false
 
   /** `sent`: messages to agents that are known to be in their logs. */
   constructor(
@@ -70,6 +74,7 @@ export class FlowOwner extends LogOwner {
     this.#state = state
     this.#summarisedTo = summarisedTo
     this.#lastAt = lastAt
+    this.#heldFrom = state.lastSeq
     this.#ops = this.#newOps(sent)
   }
 
@@ -150,9 +155,28 @@ export class FlowOwner extends LogOwner {
     this.#time.heard(result)
     this.#dueInMs = wakeInMs
     this.#isActive = true
+    if (this.#context.node.observer) this.#tell(this.#context.node.observer, events, result, parks)
     if (parks) this.loseLease()
     else await this.#accept(events, result)
     return true
+  }
+
+  #tell(
+    observer: Observer,
+    events: readonly NewEvent[],
+    result: Extract<CommitResult, { ok: true }>,
+    parks: boolean,
+  ): void {
+    const { ref, store } = this.#context
+    const { flow: name, lastSeq } = this.#state
+    const placed = placedEvents(ref.id, events, lastSeq, result)
+    if (placed && placed.length > 0) observer.observe({ type: 'committed', ref, name, events: placed })
+    this.#hasWritten ||= events.length > 0
+    const hasEnded = events.some(({ type }) => type === 'flow_ended')
+    if (!this.#hasWritten || !(parks || hasEnded)) return
+    this.#hasWritten = false
+    const ends = { firstSeq: 1, lastSeq: lastSeq + events.length, heldFrom: this.#heldFrom }
+    observer.observe({ type: 'rested', ref, name, turnId: null, ...ends, store })
   }
 
   /** Begins with what is open in the log and does not run yet: steps, and messages to agents. */

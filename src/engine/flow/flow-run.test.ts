@@ -56,11 +56,26 @@ test('code that waits for something outside for more than five seconds has diver
   })
   await expect(stuck.replay()).rejects.toMatchObject({
     code: 'flow_diverged',
+    position: 1,
+    recorded: null,
     message: expect.stringContaining('for something outside the flow; do that in a step'),
   })
   expect(() => stuck.standstill()).toThrow('do that in a step')
   // One look when it began, and one after each pause until five seconds were over.
   expect(now).toBe(6_000)
+})
+
+test('code that waits for something outside although more is recorded is told what it did before', async () => {
+  let now = 0
+  vi.spyOn(performance, 'now').mockImplementation(() => (now += 1_000))
+  const stuck = runOf(
+    async (flow) => {
+      await work(flow)
+      await new Promise(() => {})
+    },
+    [opened(1), outcome(1, 11), opened(2)],
+  )
+  await expect(stuck.replay()).rejects.toMatchObject({ code: 'flow_diverged', position: 2, recorded: step })
 })
 
 test('outcomes of the record are given back in their order, and the code goes on from there', async () => {

@@ -164,7 +164,7 @@ const name = 'sentMessages'
 /** How a session stands when nothing of it runs, or when what it needs is in another process. */
 export type FlowStanding<Result = Json> =
   /** It waits for an answer. */
-  | { readonly status: 'suspended'; readonly tag: Json }
+  | { readonly status: 'waiting'; readonly tag: Json }
   /** It goes on by itself at `wakeAt`, in milliseconds by the store's clock. */
   | { readonly status: 'sleeping'; readonly wakeAt: number }
   | { readonly status: 'done'; readonly result: Result }
@@ -177,18 +177,18 @@ export type FlowStanding<Result = Json> =
 /** How a session stands when it cannot go on by itself. */
 export type FlowEndStanding<Result = Json> = Extract<
   FlowStanding<Result>,
-  { readonly status: 'suspended' | 'done' | 'failed' | 'dormant' }
+  { readonly status: 'waiting' | 'done' | 'failed' | 'dormant' }
 >
 
 /**
- * Where a session is. `suspended`: it waits for an answer. `sleeping`: it goes on by itself later. One that waits for an agent is `running`. `dormant`: it is a
+ * Where a session is. `waiting`: it waits for an answer. `sleeping`: it goes on by itself later. One that waits for an agent is `running`. `dormant`: it is a
  * fork that was not continued. `diverged`: it would run, but the code that this process has for it differs from its record, and nothing was written.
  */
-export type FlowStatus = 'none' | 'running' | 'suspended' | 'sleeping' | 'dormant' | 'done' | 'failed' | 'diverged'
+export type FlowStatus = 'none' | 'running' | 'waiting' | 'sleeping' | 'dormant' | 'done' | 'failed' | 'diverged'
 
 /**
  * How a session stands when nothing of it runs; null while something does. The log alone does not tell whether the code has seen its last outcome,
- * so a session counts as suspended or sleeping only when its owner has let it go as such.
+ * so a session counts as waiting or sleeping only when its owner has let it go as such.
  */
 export function standingOf(
   state: FlowState,
@@ -198,7 +198,7 @@ export function standingOf(
   if (record?.status === 'idle') return { status: 'dormant', tag: tagOfPending(state) }
   if (!isLetGo(state, record)) return null
   const pending = pendingOp(state)
-  if (pending) return { status: 'suspended', tag: tagOf(pending.op) }
+  if (pending) return { status: 'waiting', tag: tagOf(pending.op) }
   const wakeAt = wakeTime(state)
   return wakeAt === null ? null : { status: 'sleeping', wakeAt }
 }

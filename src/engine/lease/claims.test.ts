@@ -4,8 +4,7 @@ import type { ClaimOptions, ClaimOutcome } from '../../store/lease.ts'
 import type { Store } from '../../store/store.ts'
 import { fakeClock } from '../../testing/fake-clock.ts'
 import { Claims } from './claims.ts'
-import { type HeldLease, HeldLease as Lease } from './held-lease.ts'
-import type { LeaseKeeper } from './lease-keeper.ts'
+import { type HeldLease, HeldLease as Lease, type LeaseKeeper } from './lease-keeper.ts'
 
 const ref = (id: string) => ({ tenant: 'default', id })
 

@@ -7,8 +7,7 @@ import { lapseWithinMs } from '../../store/lease.ts'
 import { type ConversationRef, conversationKey } from '../../store/records.ts'
 import type { Store, WatchedLog } from '../../store/store.ts'
 import type { EngineNode } from '../node.ts'
-import { type HeldLease, momentOf } from './held-lease.ts'
-import type { LeaseKeeper } from './lease-keeper.ts'
+import { type HeldLease, type LeaseKeeper, momentOf } from './lease-keeper.ts'
 
 type ClaimingNode = Pick<EngineNode, 'store' | 'holder' | 'leaseMs' | 'clock' | 'logger'>
 

@@ -1,11 +1,10 @@
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { StoreClosedError, StoreError } from '../../base/errors/store-errors.ts'
 import { silentLogger } from '../../base/logger.ts'
 import type { KnownLease, LeaseNews } from '../../store/lease.ts'
 import type { Store } from '../../store/store.ts'
 import { fakeClock } from '../../testing/fake-clock.ts'
-import { type HeldLease, momentOf } from './held-lease.ts'
-import { LeaseKeeper } from './lease-keeper.ts'
+import { HeldLease, LeaseKeeper, momentOf } from './lease-keeper.ts'
 
 const leaseMs = 900
 const ref = { tenant: 'default', id: 'chat' }
@@ -28,7 +27,7 @@ function keeping() {
   const warned: [message: string, fields: unknown][] = []
   const warn = (message: string, fields?: object) => void warned.push([message, fields])
   const logger = { ...silentLogger, warn, error: warn }
-  const node = { store, clock, leaseMs, holder: 'one', logger, warnOfStore: warn }
+  const node = { store, clock, leaseMs, holder: 'one', logger, warnOfStore: warn, observer: null }
   const keeper = new LeaseKeeper(node, {
     held: () => leases.map((lease) => ({ lease, seq: 1 })),
     isBeingTaken: () => false,
@@ -151,4 +150,62 @@ test('a store that is closed is the end of all leases', async () => {
   expect(warned).toEqual([['letting go of all conversations', { error: new StoreClosedError() }]])
   await clock.advance(leaseMs)
   expect(asked).toHaveLength(1)
+})
+
+describe('a held lease', () => {
+  const leaseMs = 1_000
+  const ref = { tenant: 'default', id: 'chat' }
+
+  function taken() {
+    const clock = fakeClock()
+    const lease = new HeldLease(ref, 7, momentOf(clock), { clock, leaseMs, renew: async () => {}, onLost: () => {} })
+    return { clock, lease }
+  }
+
+  test('a lease is certain for as long as it lasts, from the moment it was asked for', async () => {
+    const { clock, lease } = taken()
+    await clock.advance(leaseMs - 1)
+    expect(lease.isCertain()).toBe(true)
+    await clock.advance(1)
+    expect(lease.isCertain()).toBe(false)
+  })
+
+  test('a renewal counts from the moment it was asked for, and an earlier one that is answered later counts for nothing', async () => {
+    const { clock, lease } = taken()
+    const first = momentOf(clock)
+    await clock.advance(600)
+    const second = momentOf(clock)
+    await clock.advance(600)
+    lease.renewed(second)
+    expect(lease.isCertain()).toBe(true)
+    lease.renewed(first)
+    expect(lease.isCertain()).toBe(true)
+    await clock.advance(400)
+    expect(lease.isCertain()).toBe(false)
+  })
+
+  test('setting the time of day back does not make a lease last longer', async () => {
+    const { clock, lease } = taken()
+    await clock.set(clock.now() - 60_000)
+    await clock.advance(leaseMs)
+    expect(lease.isCertain()).toBe(false)
+  })
+
+  test('a lease is not certain after the machine slept, also where the clock that never goes back stood still meanwhile', () => {
+    const { clock, lease } = taken()
+    const asleep = { ...clock, now: () => clock.now() + leaseMs }
+    const sleepers = new HeldLease(ref, 7, momentOf(clock), {
+      clock: asleep,
+      leaseMs,
+      renew: async () => {},
+      onLost: () => {},
+    })
+    expect([lease.isCertain(), sleepers.isCertain()]).toEqual([true, false])
+  })
+
+  test('a lease that is lost is not certain', () => {
+    const { lease } = taken()
+    lease.lose()
+    expect(lease.isCertain()).toBe(false)
+  })
 })

@@ -1,14 +1,14 @@
+import { type Clock, monotonic } from '../../base/clock.ts'
 import { PerdureError } from '../../base/errors/perdure-error.ts'
-import type { LeaseRef } from '../../store/lease.ts'
+import type { Lease, LeaseRef } from '../../store/lease.ts'
 import { type ConversationRef, conversationKey } from '../../store/records.ts'
 import type { WakeHint } from '../../store/store.ts'
 import type { Moment } from '../lease-request.ts'
 import type { EngineNode } from '../node.ts'
-import { HeldLease, momentOf } from './held-lease.ts'
 
 export type HeldConversation = { readonly lease: HeldLease; readonly seq: number }
 
-type LeaseNode = Pick<EngineNode, 'store' | 'holder' | 'leaseMs' | 'clock' | 'logger' | 'warnOfStore'>
+type LeaseNode = Pick<EngineNode, 'store' | 'holder' | 'leaseMs' | 'clock' | 'logger' | 'warnOfStore' | 'observer'>
 
 /** What the keeper asks of the worker, and tells it. */
 export type LeaseHolder = {
@@ -69,6 +69,7 @@ export class LeaseKeeper {
     const { clock, leaseMs } = this.#node
     const onLost = (lease: HeldLease) => {
       this.#lapsed.set(lease.epoch, lease.ref)
+      this.#node.observer?.observe({ type: 'lease_lost', ref: lease.ref })
       void this.#takeBackLapses()
     }
     return new HeldLease(ref, epoch, askedAt, { clock, leaseMs, renew: () => this.renew(), onLost })
@@ -175,5 +176,58 @@ export class LeaseKeeper {
       logger.warn('gave back a lease whose acknowledgement was lost', { tenant, id, epoch })
       onGivenBack()
     }
+  }
+}
+
+export function momentOf(clock: Clock): Moment {
+  return { monotonicMs: monotonic(clock), nowMs: clock.now() }
+}
+
+type Parts = {
+  readonly clock: Clock
+  readonly leaseMs: number
+  readonly renew: () => Promise<void>
+  readonly onLost: (lease: HeldLease) => void
+}
+
+/** A lease this process has. Certain for as long as it lasts, counted from before it was asked for: the store's own clock began later. */
+export class HeldLease implements Lease {
+  readonly ref: ConversationRef
+  readonly epoch: number
+  readonly #parts: Parts
+  #askedAt: Moment
+  #isLost = false
+
+  constructor(ref: ConversationRef, epoch: number, askedAt: Moment, parts: Parts) {
+    this.ref = ref
+    this.epoch = epoch
+    this.#askedAt = askedAt
+    this.#parts = parts
+  }
+
+  get isLost(): boolean {
+    return this.#isLost
+  }
+
+  lose(): void {
+    if (this.#isLost) return
+    this.#isLost = true
+    this.#parts.onLost(this)
+  }
+
+  isCertain(): boolean {
+    const { clock, leaseMs } = this.#parts
+    const now = momentOf(clock)
+    const { monotonicMs, nowMs } = this.#askedAt
+    return !this.#isLost && now.monotonicMs - monotonicMs < leaseMs && now.nowMs - nowMs < leaseMs
+  }
+
+  renew(): Promise<void> {
+    return this.#parts.renew()
+  }
+
+  /** It was renewed, as asked for at that moment. */
+  renewed(askedAt: Moment): void {
+    if (askedAt.monotonicMs > this.#askedAt.monotonicMs) this.#askedAt = askedAt
   }
 }

@@ -20,7 +20,7 @@ function taking(load: (id: string) => Promise<unknown> = async (id) => ({ state:
   const parts = {
     store: { forTenant: () => ({}) } as never,
     workingSets: { loadWhole: (_store: unknown, _tenant: string, id: string) => load(id) } as unknown as WorkingSets,
-    scopes: new Scopes(undefined),
+    scopes: new Scopes({}, clock),
     ...{ clock, logger: { ...silentLogger, warn: (message: string) => void warnings.push(message) } },
   }
   return { taken, warnings, clock, shutdown: new ShutdownSnapshots({ ...parts, snapshots }), parts }

@@ -13,8 +13,7 @@ import type { LogOwner } from '../log-owner.ts'
 import type { EngineNode } from '../node.ts'
 import { workOnConversation } from '../turn/drive.ts'
 import { Claims, isHopeless, SkippedConversations } from './claims.ts'
-import { type HeldLease, momentOf } from './held-lease.ts'
-import { type HeldConversation, LeaseKeeper } from './lease-keeper.ts'
+import { type HeldConversation, type HeldLease, LeaseKeeper, momentOf } from './lease-keeper.ts'
 import { releaseAllWithin, ShutdownSnapshots, waitForAll } from './shutdown.ts'
 
 /** A conversation this process works on. `lease` is null while it is asked for, `owner` while it is being loaded. */
@@ -25,7 +24,8 @@ type Work = (lease: HeldLease, known: CommittedLog | null, entry: Taken) => Prom
 /** Finds conversations with something to do, takes them, and drives each until it can be let go. */
 export class Worker implements WorkStarter {
   readonly #node: EngineNode
-  readonly #shutdown: ShutdownSnapshots
+  /** Null where the application keeps no snapshots. */
+  readonly #shutdown: ShutdownSnapshots | null
   readonly #taken = new Map<string, Taken>()
   readonly #skipped: SkippedConversations
   /** Conversations with a commit of this process under way, whose hint starts no search; with the seq last heard of. */
@@ -63,7 +63,7 @@ export class Worker implements WorkStarter {
       onGivenBack: () => void this.#look(),
     })
     this.#claims = new Claims(node, this.#leases, () => void (this.#isClosed || this.#look()))
-    this.#shutdown = new ShutdownSnapshots(node)
+    this.#shutdown = node.snapshots ? new ShutdownSnapshots(node) : null
   }
 
   /** `askAgent`: how the flows of a session send messages to agents. `onProblem`: the work on this one was stopped; see `problemOf`. */
@@ -217,13 +217,13 @@ export class Worker implements WorkStarter {
   /** Lets go of one conversation. This node skips it until its log grows. */
   async release(tenant: string, id: string): Promise<void> {
     const taken = this.#taken.get(conversationKey(tenant, id))
-    if (!taken?.owner) return this.#shutdown.take({ tenant, id })
+    if (!taken?.owner) return this.#shutdown?.take({ tenant, id })
     // What the owner records while it closes must not count as growth.
     this.#skipped.add({ tenant, id }, Number.POSITIVE_INFINITY)
     await taken.owner.close()
     await taken.done
     this.#skipped.add({ tenant, id }, taken.owner.lastSeq)
-    await this.#shutdown.take({ tenant, id })
+    await this.#shutdown?.take({ tenant, id })
   }
 
   /** Waits up to `drainMs` for what runs, then closes the rest. Leases are renewed until all is let go. */
@@ -234,7 +234,7 @@ export class Worker implements WorkStarter {
     await waitForAll(drainMs, [...running, ...this.#node.backgroundTasks.running], this.#node.clock)
     await releaseAllWithin([...this.#taken.values()], this.#node)
     this.#leases.stop()
-    await this.#shutdown.takeAll()
+    await this.#shutdown?.takeAll()
   }
 
   async #holding(ref: ConversationRef, entry: Taken, work: Work, known: CommittedLog | null): Promise<unknown> {
@@ -290,10 +290,11 @@ export class Worker implements WorkStarter {
     known: CommittedLog | null,
     entry: Taken,
   ): Promise<void> {
-    await workOnConversation(this.#node, this, { ref, agent, lease, known }, (owner) => {
-      this.#shutdown.remember(ref, agent.name)
+    const forMs = await workOnConversation(this.#node, this, { ref, agent, lease, known }, (owner) => {
+      this.#shutdown?.remember(ref, agent.name)
       this.#own(entry, owner)
     })
+    if (forMs > 0) this.#skipped.add(ref, entry.owner?.lastSeq ?? 0, forMs)
   }
 
   async #driveFlow(ref: ConversationRef, lease: HeldLease, entry: Taken): Promise<void> {

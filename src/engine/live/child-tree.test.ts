@@ -91,6 +91,21 @@ test('one that cannot be read is left, counts as running, and is read again half
   expect(changes()).toBeGreaterThan(0)
 })
 
+test('one that cannot be read any more counts as running, whatever it waited for', async () => {
+  const asking = stateOf([
+    said('t1'),
+    replied('t1', 'm9', 1, { calls: ['c9'] }),
+    called('c9', { gated: true }),
+    suspended('c9', 'approval'),
+  ])
+  const { tree, listeners } = followed({ [one]: asking })
+  const state = waitingFor('c1')
+  await tree.read(state)
+  expect(tree.children('p', state)).toMatchObject({ waiting: ['c1'], pending: [{ callId: 'c9' }] })
+  listeners.get(one)!.failed(new Error('away'))
+  expect(tree.children('p', state)).toEqual({ waiting: [], pending: [] })
+})
+
 test('one that failed and is not waited for any more is not read again', async () => {
   const { tree, listeners, done } = followed({})
   await tree.read(waitingFor('c1'))

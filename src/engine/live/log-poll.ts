@@ -2,6 +2,7 @@ import { onAbort } from '../../base/abort.ts'
 import { type Clock, systemClock } from '../../base/clock.ts'
 import { PerdureError } from '../../base/errors/perdure-error.ts'
 import { type Logger, rateLimited } from '../../base/logger.ts'
+import { hasReplaced } from '../../log/superseded.ts'
 import { isSameLog, readBounds } from '../../store/log-pages.ts'
 import { type ConversationRef, conversationKey } from '../../store/records.ts'
 import { logsPerStatement, type Store, type WatchedLog } from '../../store/store.ts'
@@ -212,6 +213,10 @@ export class Channels {
       return { ...(await loadWhole(store, id, bound)), events: null }
     const events = lastSeq === 0 ? [...page.events] : [...page.events].slice(1)
     // A page has room for the event that is known and for any other. Where it has nothing new there is nothing, though a large event may make it say that more may follow.
-    return { ...withEvents(known, events), events, hasMore: page.hasMore && events.length > 0 }
+    const grown = withEvents(known, events)
+    // What is kept of a large log may lack the turns that were withdrawn, and then cannot tell what took their place.
+    if (known.state.hasOlder && hasReplaced(grown.state, known.state))
+      return { ...(await loadWhole(store, id, bound)), events: null }
+    return { ...grown, events, hasMore: page.hasMore && events.length > 0 }
   }
 }

@@ -43,6 +43,7 @@ test('an ended turn tells the text of its last message, the sum of its usage, an
     status: 'completed',
     turnId: 't1',
     text: 'yes',
+    finishReason: 'stop',
     reason: null,
     object: undefined,
     usage: { inputTokens: 20, outputTokens: 10 },

@@ -20,6 +20,8 @@ type Ended = {
   readonly turnId: string
   /** Of the last message. */
   readonly text: string
+  /** Of the last message: why it ended. `length` and `content-filter` say that `text` is incomplete. Null when there is no message. */
+  readonly finishReason: string | null
   readonly reason: string | null
   /** With that of its child agents. */
   readonly usage: Usage
@@ -48,7 +50,7 @@ export function outcomeOf(
 function endedOutcome(turn: TurnState, { status, reason }: NonNullable<TurnState['end']>): TurnOutcome {
   const last = keptMessages(turn).at(-1)
   const text = (last?.parts ?? []).map((part) => (part.type === 'text' ? part.text : '')).join('')
-  const ended = { turnId: turn.turnId, text, reason, usage: usageOf(turn) }
+  const ended = { turnId: turn.turnId, text, finishReason: last?.finishReason ?? null, reason, usage: usageOf(turn) }
   return status === 'completed' ? { ...ended, status, object: last?.object as Json } : { ...ended, status }
 }
 

@@ -1,11 +1,12 @@
 import type { LanguageModelV4Prompt } from '@ai-sdk/provider'
 import type { Json } from '../../base/json.ts'
+import type { Logger } from '../../base/logger.ts'
 import type { Redact } from '../../base/redact/redactor.ts'
 import type { ModelRef } from '../../log/events.ts'
 import type { AttemptReport } from '../../model/call-model.ts'
+import { noReduction, type Reduction } from '../../prompt/budget/reduce.ts'
 import { type CommonPrefix, promptJson } from '../../prompt/common-prefix.ts'
 import { evictionsOf, type ShapedBy } from '../../prompt/explain.ts'
-import { noReduction, type Reduction } from '../../prompt/render/reduction.ts'
 import type { NewModelCall } from '../../store/records.ts'
 import type { TurnContext } from './turn-context.ts'
 
@@ -28,11 +29,25 @@ export type Audit = {
   readonly written: () => Promise<void>
 }
 
-/** Writes one row for each attempt of a model call, as the agent's `audit` says. What cannot be written is logged and changes nothing. */
+/**
+ * Writes one row for each attempt of a model call, as the agent's `audit` says, and logs what the provider warned of. What cannot be written is logged and
+ * changes nothing.
+ */
 export function auditAttempts({ node, ref, agent, store }: TurnContext, call: AuditedCall): Audit {
-  if (agent.audit === 'off') return { onAttempt: () => {}, written: async () => {} }
+  const warn = (attempt: AttemptReport): void => {
+    for (const warning of newWarnings(attempt, node.logger)) {
+      node.logger.warn('a model provider warned', { ...ref, agent: agent.name, ...attempt.model, warning })
+    }
+  }
+  const { observer } = node
+  const tell = (attempt: AttemptReport): void => {
+    warn(attempt)
+    observer?.observe({ type: 'model_attempted', ref, name: agent.name, turnRef: call.turnRef, attempt })
+  }
+  if (agent.audit === 'off') return { onAttempt: tell, written: async () => {} }
   let writes = Promise.resolve()
   const onAttempt = (attempt: AttemptReport): void => {
+    tell(attempt)
     const row = rowOf(call, attempt, agent.audit === 'full', node.redact)
     const failed = (error: unknown) => node.logger.warn('an audit row could not be written', { ...ref, error })
     // One after the other: rows of one call are told apart by their order.
@@ -41,15 +56,37 @@ export function auditAttempts({ node, ref, agent, store }: TurnContext, call: Au
   return { onAttempt, written: () => writes }
 }
 
+/** What each logger was told. A provider warns of the same setting in every call. */
+const warned = new WeakMap<Logger, Set<string>>()
+
+/** Beyond so many, warnings differ from call to call, and are only in the audit. */
+const mostWarned = 200
+
+function newWarnings({ model, warnings }: AttemptReport, logger: Logger): readonly string[] {
+  if (warnings.length === 0) return warnings
+  const known = warned.get(logger) ?? new Set<string>()
+  warned.set(logger, known)
+  return warnings.filter((warning) => {
+    const key = JSON.stringify([model.provider, model.modelId, warning])
+    if (known.has(key) || known.size >= mostWarned) return false
+    known.add(key)
+    return true
+  })
+}
+
 function rowOf(call: AuditedCall, attempt: AttemptReport, isFull: boolean, redact: Redact): NewModelCall {
   const { turnRef, prompt, seen, reduction = noReduction, prefix = null, shaped = [] } = call
   const byHooks = shaped.length > 0 ? { shaped: shaped as unknown as Json } : {}
-  const { model, usage, latencyMs, status, timeToFirstTokenMs, error } = attempt
+  const { model, usage, latencyMs, status, timeToFirstTokenMs, error, warnings } = attempt
   const rendered = typeof prompt === 'function' ? prompt(model) : prompt
   return {
     turnRef,
     renderedContext: isFull ? (JSON.parse(promptJson(rendered)) as Json) : null,
-    model: { ...model, attempt: attempt.attempt, ...(error === undefined ? {} : { error: redact(error) }) },
+    model: {
+      ...{ ...model, attempt: attempt.attempt },
+      ...(error === undefined ? {} : { error: redact(error) }),
+      ...(warnings.length > 0 ? { warnings } : {}),
+    },
     usage: { ...usage, timeToFirstTokenMs },
     latencyMs: Math.max(0, Math.round(latencyMs)),
     status,

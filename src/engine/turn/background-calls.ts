@@ -7,8 +7,7 @@ import { baseOf, type ConversationState, emptyState, type TurnState } from '../.
 import { streamModel } from '../../model/stream-model.ts'
 import { summaryText } from '../../prompt/assemble-prompt.ts'
 import { summaryShare } from '../../prompt/budget/prompt-size.ts'
-import { limitsOf } from '../../prompt/budget/reduce.ts'
-import { isSummarised, noReduction, type Reduction, type SummaryText } from '../../prompt/render/reduction.ts'
+import { isSummarised, limitsOf, noReduction, type Reduction, type SummaryText } from '../../prompt/budget/reduce.ts'
 import { seedText } from '../../prompt/render/render-context.ts'
 import { transcript } from '../../prompt/render/transcript.ts'
 import { changeFor } from '../../store/change.ts'
@@ -38,7 +37,7 @@ export function startSummary(span: readonly TurnState[], lastSeq: number, contex
   memory.isSummarising = true
   node.backgroundTasks.start('no summary could be recorded', ref, async (signal) => {
     try {
-      await summarise(span, context, signal)
+      await summarise(span, lastSeq, context, signal)
     } finally {
       memory.isSummarising = false
     }
@@ -80,6 +79,7 @@ async function callModelOutsideTurn(
       tools: [],
       settings: {},
       retry: agent.retry,
+      timeouts: agent.timeouts,
       signal,
       clock,
       newCallId: () => uuidV7(clock.now()),
@@ -179,7 +179,12 @@ const summaryInstructions = [
  * so at once: the one that reaches furthest counts. When it fails nothing is lost, and it is planned again when there is a good
  * part more of it.
  */
-async function summarise(planned: readonly TurnState[], context: TurnContext, signal: AbortSignal): Promise<void> {
+async function summarise(
+  planned: readonly TurnState[],
+  plannedOn: number,
+  context: TurnContext,
+  signal: AbortSignal,
+): Promise<void> {
   const { store, memory, agent } = context
   const { id } = context.ref
   const { origin } = memory
@@ -195,7 +200,7 @@ async function summarise(planned: readonly TurnState[], context: TurnContext, si
   const newest = await store.latestSummary(id)
   if (!base || (newest && newest.toSeq >= toSeq)) return
   const version = (newest?.version ?? 0) + 1
-  if (!(await putFurthest(store, id, { fromSeq: 1, toSeq, content: text || null, version, base }))) return
+  if (!(await putFurthest(store, id, { fromSeq: 1, toSeq, content: text || null, version, base, plannedOn }))) return
   // Durable from here: revival reads nothing before `toSeq`.
   if (memory.origin !== origin) return
   memory.latestSummary = { toSeq, version, text: text ?? '' }

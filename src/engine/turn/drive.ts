@@ -20,24 +20,30 @@ type Assignment = {
   readonly known: CommittedLog | null
 }
 
-/** Drives a conversation under a lease until it can be let go. */
+/** Drives a conversation under a lease until it can be let go. Resolves with for how long it is left to other processes; 0 where it need not be. */
 export async function workOnConversation(
   node: EngineNode,
   worker: WorkStarter,
   { ref, agent, lease, known: given }: Assignment,
   onOwner: (owner: Owner) => void,
-): Promise<void> {
+): Promise<number> {
   const { tenant, id } = ref
   const { workingSets } = node
   const store = node.store.forTenant(tenant)
   const parent = callIdOfChild(id) === null ? null : await parentCallOf(store, id)
   if (!parent && !node.addressable.has(agent.name))
     throw new AgentMissingError(agent.name, id, [...node.addressable.keys()])
-  if (parent && !(await admitChild(store, id, (await workingSets.loadWhole(store, tenant, id)).state, parent))) return
+  if (parent) {
+    const { state } = await workingSets.loadWhole(store, tenant, id)
+    if (!(await admitChild({ store, workingSets, tenant }, id, state, parent))) return 0
+  }
   // Nothing is awaited where the log is known, so that a caller who asks for the turn at once finds its owner here.
   const known = parent ? null : given
   const workingSet = known?.workingSet ?? (await workingSets.loadWhole(store, tenant, id))
-  if (worker.isClosed) return store.releaseLease(id, lease.epoch)
+  if (worker.isClosed) {
+    await store.releaseLease(id, lease.epoch)
+    return 0
+  }
   const context: TurnContext = {
     node,
     ref,
@@ -52,6 +58,7 @@ export async function workOnConversation(
   onOwner(owner)
   await drive(owner)
   if (!owner.isLost) startTitle(owner.state, context)
+  return owner.scopes?.leftForMs ?? 0
 }
 
 /**
@@ -72,13 +79,17 @@ export async function drive(owner: Owner): Promise<void> {
     const busy =
       left.length === 0 ? owner.running() : new Set([...owner.running(), ...left.map(({ callId }) => callId)])
     const settled = owner.setsState ? await owner.withState(outcomes) : outcomes
-    const { events, after, step } = decide(owner.state, busy, settled)
+    const decision = decide(owner.state, busy, settled)
+    const { events, after, step } = decision
 
     if (step.type === 'terminate') {
       await owner.stop(step.turnId)
       await stopChildren(owner)
       continue
     }
+    const missing = owner.scopes ? await owner.scopes.missing(decision) : null
+    if (missing) await owner.waitForScope(missing)
+    if (missing || owner.isClosing) continue
     // Let go only when every child agent has been started and the parent knows how this conversation ended.
     const isComplete = !owner.children.areOwed(after)
     const parks = step.type === 'park' && isComplete

@@ -8,7 +8,7 @@ import { type Turn, turnOf } from '../../define/turn.ts'
 import { type Validation, validate, validateOutside } from '../../define/validate.ts'
 import type { AssistantPart } from '../../log/events.ts'
 import type { DraftCall, MessageOutcome, Outcome, Verdict } from '../../log/settle.ts'
-import type { TurnState } from '../../log/state.ts'
+import { cutShortText, type TurnState } from '../../log/state.ts'
 import type { GeneratedFile, MessagePart } from '../../model/message-draft.ts'
 import type { ModelMessage } from '../../model/stream-model.ts'
 import { prepareCall } from './prepare-call.ts'
@@ -18,6 +18,8 @@ import type { TurnContext } from './turn-context.ts'
 export type Streamed = {
   readonly message: ModelMessage
   readonly messageId: string
+  /** The attempts at it that broke off. */
+  readonly discarded: NonNullable<MessageOutcome['discarded']>
   readonly seen: number
   readonly turn: Turn
   readonly turnState: TurnState
@@ -25,7 +27,7 @@ export type Streamed = {
 
 /** From what the model sent to an outcome: files into blobs, calls with their decisions, the object, the verdict of the post-hooks. */
 export async function finishMessage(streamed: Streamed, context: TurnContext, signal: AbortSignal): Promise<Outcome> {
-  const { message, messageId, seen, turnState } = streamed
+  const { message, messageId, discarded, seen, turnState } = streamed
   const { model, usage, finishReason } = message
   const parts = hasNoFiles(message.parts) ? message.parts : await storeFiles(message.parts, context, signal)
   const draft = {
@@ -37,6 +39,7 @@ export async function finishMessage(streamed: Streamed, context: TurnContext, si
     model,
     usage,
     finishReason,
+    ...(discarded.length > 0 ? { discarded } : {}),
   }
   const unjudged = { ...draft, calls: message.calls.map(undecided), ...withheldBy(firstPostHook(context)) }
   const cutOff: MessageOutcome = { ...unjudged, status: 'failed', failure: failureOf(message) }
@@ -58,8 +61,9 @@ type Judged = Pick<MessageOutcome, 'verdict' | 'withheld'>
 
 async function judged(bare: MessageOutcome, streamed: Streamed, context: TurnContext): Promise<MessageOutcome> {
   const { message, turn, turnState } = streamed
-  const preparing = message.calls.map((call) => prepareCall(call, context.agent.toolSet, turn, turn.shape?.tools))
-  const calls = preparing.length === 0 ? [] : await Promise.all(preparing)
+  const preparation = { redact: context.node.redact, offered: turn.shape?.tools }
+  const preparing = message.calls.map((call) => prepareCall(call, context.agent.toolSet, turn, preparation))
+  const calls = preparing.length === 0 ? [] : toldCutOff(await Promise.all(preparing), message.finishReason)
   const outcome = { ...bare, calls }
   const { output } = turnState.options
   if (!output || calls.length > 0) return { ...outcome, ...(await postHooks(outcome, streamed, context)) }
@@ -70,11 +74,20 @@ async function judged(bare: MessageOutcome, streamed: Streamed, context: TurnCon
       const { turnId } = turnState
       node.logger.warn('an object could not be checked against its schema', { ...ref, turnId, problem: object.issues })
     }
-    const verdict = objectVerdict(turnState, object)
+    const verdict = objectVerdict(turnState, object, message.finishReason)
     return { ...outcome, verdict, ...withheldBy(firstPostHook(context)) }
   }
   const complete = { ...outcome, object: object.value }
   return { ...complete, ...(await postHooks(complete, streamed, context)) }
+}
+
+/** Half a call cannot be made. The model reads that the length was the problem, not how it writes arguments. */
+function toldCutOff(calls: readonly DraftCall[], finishReason: string): readonly DraftCall[] {
+  const cutShort = cutShortText(finishReason)
+  const last = calls.at(-1)
+  if (cutShort === null || last?.result?.ok !== false) return calls
+  const error = `${last.result.error} (the message was ${cutShort})`
+  return [...calls.slice(0, -1), { ...last, result: { ok: false, error } }]
 }
 
 async function postHooks(
@@ -172,16 +185,20 @@ type Refused = Extract<Validation<Json>, { ok: false }>
 const prefix = 'Your answer does not fit the schema: '
 
 /** An object that does not fit is asked for once more, with the reason; then the turn fails. One that cannot be judged fails it at once. */
-export function objectVerdict(turn: TurnState, { issues, isTooComplex }: Refused): Verdict {
+export function objectVerdict(turn: TurnState, { issues, isTooComplex }: Refused, finishReason: string): Verdict {
   if (isTooComplex) return { type: 'fail', reason: 'schema_too_complex' }
   const wasAsked = turn.items.some(
     (item) => item.type === 'assistant' && item.regeneration?.feedback.startsWith(prefix),
   )
-  if (wasAsked) return { type: 'fail', reason: 'invalid_object' }
+  const cutShort = cutShortText(finishReason)
+  if (wasAsked) return { type: 'fail', reason: cutShort === null ? 'invalid_object' : 'object_cut_off' }
   return {
     type: 'regenerate',
     n: regenerations(turn) + 1,
-    feedback: `${prefix}${issues}. Answer with the object only.`,
+    feedback:
+      cutShort === null
+        ? `${prefix}${issues}. Answer with the object only.`
+        : `${prefix}it was ${cutShort} before it was complete. Answer with the object only, and make it shorter.`,
   }
 }
 

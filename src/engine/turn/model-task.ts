@@ -4,10 +4,11 @@ import { uuidV7 } from '../../base/uuid-v7.ts'
 import { readState } from '../../define/agent-state.ts'
 import { modelRef, type StreamChunk } from '../../define/language-model.ts'
 import { type Turn, turnOf } from '../../define/turn.ts'
-import type { UserPart } from '../../log/events.ts'
+import type { AttemptDiscarded, UserPart } from '../../log/events.ts'
 import type { Step } from '../../log/next-step.ts'
 import type { CancelOutcome, Outcome } from '../../log/settle.ts'
 import { type ConversationState, findTurn, type TurnState } from '../../log/state.ts'
+import type { DiscardedAttempt } from '../../model/call-model.ts'
 import { streamModel } from '../../model/stream-model.ts'
 import { calibrate, countParts, estimateTokens } from '../../prompt/budget/count-tokens.ts'
 import type { ShapedBy } from '../../prompt/explain.ts'
@@ -17,8 +18,9 @@ import type { Delta, LiveContent } from '../../view/view.ts'
 import { auditAttempts, turnRef } from './audit.ts'
 import { startSummary } from './background-calls.ts'
 import { chooseModel } from './choose-model.ts'
-import { failureReason, finishMessage } from './finish-message.ts'
+import { failureReason, finishMessage, type Streamed } from './finish-message.ts'
 import { nextPrompt, noBlobs, type PreparedCall, readBlobs } from './next-prompt.ts'
+import { observeBeginning } from './observed-turns.ts'
 import { modelTools } from './prepare-call.ts'
 import { type PreHookOptions, runPreHooks } from './run-hooks.ts'
 import type { TurnContext } from './turn-context.ts'
@@ -54,6 +56,7 @@ async function run(step: ModelStep, context: TurnContext, loop: Loop, signal: Ab
   const { agent, channel, memory } = context
   const { clock, redact } = context.node
   channel.emit({ type: 'state_changed', state: 'preparing' }, loop.state().lastSeq)
+  if (context.node.observer) observeBeginning(context, stateOfTurn(loop.state(), step.turnId), step)
   const prepared = await unlessAborted(prepare(step, context, loop, signal), signal)
   if (prepared.type === 'halt') return { type: 'end', turnId: step.turnId, status: 'halted', reason: prepared.reason }
 
@@ -66,7 +69,7 @@ async function run(step: ModelStep, context: TurnContext, loop: Loop, signal: Ab
   if (toSummarise.length > 0) startSummary(toSummarise, state.lastSeq, context)
   const ref = turnRef(step.turnId, step.step)
   const audit = auditAttempts(context, { turnRef: ref, prompt, seen: state.lastSeq, reduction, prefix, shaped })
-  const messageId = uuidV7(clock.now())
+  const live = new LiveMessage(context, loop, step.turnId)
   failpoint('model.before_call')
   const message = await streamModel(
     {
@@ -76,18 +79,20 @@ async function run(step: ModelStep, context: TurnContext, loop: Loop, signal: Ab
       settings: call.agent.settings,
       ...(turnState.options.output ? { output: { schema: turnState.options.output } } : {}),
       retry: agent.retry,
+      timeouts: agent.timeouts,
       signal,
       clock,
       newCallId: () => uuidV7(clock.now()),
       transformChunk: agent.transformChunk,
       onAttempt: audit.onAttempt,
+      onDiscard: (attempt) => live.discard(attempt),
       redact,
     },
-    liveDeltas(context, loop, step.turnId, messageId),
+    (chunk) => live.add(chunk),
   )
   failpoint('model.after_stream')
   memory.calibration = calibrate(memory.calibration, estimated, message.usage.inputTokens)
-  const finished = finishMessage({ message, messageId, seen: state.lastSeq, turn, turnState }, context, signal)
+  const finished = finishMessage({ ...live.end(), message, seen: state.lastSeq, turn, turnState }, context, signal)
   const [outcome] = await Promise.all([finished, audit.written()])
   return outcome
 }
@@ -111,6 +116,7 @@ async function prepare(step: ModelStep, context: TurnContext, loop: Loop, signal
     step: step.step,
     turnRef: turnRef(step.turnId, step.step),
     userMessage: opened?.message ?? null,
+    data: opened?.data ?? null,
     ...(agent.state ? { state: await readState(agent.state, state.appState?.values, whereOf(context)) } : {}),
     signal,
   }
@@ -192,25 +198,64 @@ function earlierInjections(
   return { hooks: new Set(earlier.map(({ hook }) => hook)), tokens }
 }
 
-function liveDeltas(
-  { agent, channel }: TurnContext,
-  loop: Loop,
-  turnId: string,
-  messageId: string,
-): (chunk: StreamChunk) => void {
-  let n = 0
-  // The commit shows what the hooks have passed; nothing is shown before.
-  const isHeldBack = agent.reveal === 'judged' && agent.hooks.some((hook) => hook.phase === 'post')
-  return (chunk) => {
-    n += 1
-    const seq = loop.state().lastSeq
-    if (n === 1) channel.emit({ type: 'state_changed', state: 'streaming' }, seq)
-    if (!isHeldBack) channel.emit(deltaOf(chunk, { turnId, messageId, n }), seq)
+/** The message as watchers see it while it is written: one attempt at a time, each with an id of its own. */
+class LiveMessage {
+  readonly #context: TurnContext
+  readonly #loop: Loop
+  readonly #turnId: string
+  /** The commit shows what the hooks have passed; nothing is shown before. */
+  readonly #isHeldBack: boolean
+  readonly #discarded: Omit<AttemptDiscarded, 'turnId'>[] = []
+  #messageId: string
+  #attempt = 1
+  #n = 0
+
+  constructor(context: TurnContext, loop: Loop, turnId: string) {
+    const { agent, node } = context
+    this.#context = context
+    this.#loop = loop
+    this.#turnId = turnId
+    this.#isHeldBack = agent.reveal === 'judged' && agent.hooks.some((hook) => hook.phase === 'post')
+    this.#messageId = uuidV7(node.clock.now())
+  }
+
+  add(chunk: StreamChunk): void {
+    this.#n += 1
+    const { channel } = this.#context
+    const seq = this.#loop.state().lastSeq
+    if (this.#n === 1) channel.emit({ type: 'state_changed', state: 'streaming' }, seq)
+    if (!this.#isHeldBack) channel.emit(deltaOf(chunk, this.#place()), seq)
     failpoint('model.during_stream')
+  }
+
+  /** The attempt broke off: what watchers saw of it is withdrawn before the next one begins. */
+  discard(attempt: DiscardedAttempt): void {
+    const { channel, node } = this.#context
+    const messageId = this.#messageId
+    this.#discarded.push({ messageId, ...attempt })
+    if (this.#n > 0) {
+      const seq = this.#loop.state().lastSeq
+      if (!this.#isHeldBack) channel.emit({ type: 'message_discarded', turnId: this.#turnId, messageId }, seq)
+      channel.emit({ type: 'state_changed', state: 'preparing' }, seq)
+    }
+    this.#messageId = uuidV7(node.clock.now())
+    this.#attempt += 1
+    this.#n = 0
+    failpoint('model.after_break')
+  }
+
+  /** The id of the attempt that counts, and those before it. */
+  end(): Pick<Streamed, 'messageId' | 'discarded'> {
+    return { messageId: this.#messageId, discarded: this.#discarded }
+  }
+
+  #place(): Pick<Delta, 'turnId' | 'messageId' | 'n' | 'attempt'> {
+    const place = { turnId: this.#turnId, messageId: this.#messageId, n: this.#n }
+    return this.#attempt === 1 ? place : { ...place, attempt: this.#attempt }
   }
 }
 
-function deltaOf(chunk: StreamChunk, place: Pick<Delta, 'turnId' | 'messageId' | 'n'>): LiveContent {
+function deltaOf(chunk: StreamChunk, place: Pick<Delta, 'turnId' | 'messageId' | 'n' | 'attempt'>): LiveContent {
   const { delta } = chunk
   if (chunk.type !== 'tool_input_delta') return { type: chunk.type, ...place, part: chunk.id, delta }
   const { callId, name } = chunk

@@ -16,7 +16,9 @@ import { caughtUp, loadWhole, type WorkingSet, type WorkingSets, withEvents } fr
 import { ChildCalls } from '../child/child-calls.ts'
 import type { Channel } from '../live/channel.ts'
 import { LogOwner } from '../log-owner.ts'
+import { type MissingScope, ScopeCheck } from './missing-scope.ts'
 import { RunningModel } from './model-task.ts'
+import { ObservedTurns } from './observed-turns.ts'
 import {
   handOverEvents,
   type LettingGo,
@@ -46,11 +48,15 @@ export class Owner extends LogOwner {
   readonly #detach: () => unknown
   readonly children: ChildCalls
   readonly missingTools: MissingTools
+  /** Null where no code of the application rebuilds scopes: then none can be missing. */
+  readonly scopes: ScopeCheck | null
   #workingSet: WorkingSet
   #cached: FsmState | null
-  readonly #stateUpdates: StateUpdates
+  /** Null for an agent without state. */
+  readonly #stateUpdates: StateUpdates | null
   readonly #guards = new RowGuards()
   readonly #refusedCommits = new RefusedCommits()
+  readonly #observed: ObservedTurns | null
   #isClosing = false
   #interrupted: readonly string[] = []
 
@@ -59,7 +65,8 @@ export class Owner extends LogOwner {
     super(context, lease, 'conversation')
     this.#context = context
     this.#pending = new PendingOutcomes(context.node.redact)
-    this.#stateUpdates = new StateUpdates(context)
+    this.#stateUpdates = context.agent.state ? new StateUpdates(context) : null
+    this.scopes = context.scopes.canFail ? new ScopeCheck(context) : null
     this.#store = context.store
     this.#channel = context.channel
     this.#workingSets = context.node.workingSets
@@ -70,6 +77,7 @@ export class Owner extends LogOwner {
       outcome: (outcome) => this.#take(outcome),
       crashed: (error) => this.#crashed(error),
     })
+    this.#observed = context.node.observer && new ObservedTurns(context, context.node.observer, workingSet.state)
     this.#detach = context.channel.attach(() => this.#workingSet)
     this.children = new ChildCalls(context.family, context.agent.name)
     this.missingTools = new MissingTools(context.ref, context.agent, context.node.toolTimeouts)
@@ -101,11 +109,11 @@ export class Owner extends LogOwner {
 
   /** The outcomes as they are settled: with what tools set, computed on the state as it is known here. Asked only when `setsState`. */
   withState(outcomes: readonly Outcome[]): Promise<Outcome[]> {
-    return this.#stateUpdates.settled(this.state, outcomes)
+    return this.#stateUpdates!.settled(this.state, outcomes)
   }
 
   get setsState(): boolean {
-    return !this.#stateUpdates.isEmpty
+    return this.#stateUpdates !== null && !this.#stateUpdates.isEmpty
   }
 
   /** The outcomes are in the log, or have no place in it any more. */
@@ -113,7 +121,7 @@ export class Owner extends LogOwner {
     for (const outcome of outcomes) {
       if (outcome.type !== 'result') continue
       this.#running.forget(outcome.callId)
-      this.#stateUpdates.forget(outcome.callId)
+      this.#stateUpdates?.forget(outcome.callId)
     }
     this.#pending.settle(outcomes)
   }
@@ -170,7 +178,7 @@ export class Owner extends LogOwner {
     const change = {
       ...this.#guards.guarded(changeFor(events, after)),
       ...(isCached ? {} : { fsmState }),
-      ...(lets === 'go_on' ? {} : lettingGo[lets]),
+      ...(lets === 'go_on' ? {} : lettingGo(lets)),
     }
     const snapshot = lifecycleSnapshot(this.#context, events, this.state, after)
     failpoint(parks ? 'owner.before_park' : 'owner.before_commit')
@@ -193,6 +201,7 @@ export class Owner extends LogOwner {
     await snapshot?.persist(workingSet)
     if (placed) this.#accept(workingSet, placed)
     snapshot?.announce()
+    this.#observed?.committed(placed, events, after, parks)
     this.#startCalls(events)
     if (parks) this.#detach()
     return true
@@ -217,6 +226,7 @@ export class Owner extends LogOwner {
   }
 
   protected override stopAll(): void {
+    this.scopes?.leave()
     this.#abortAll()
     this.#pending.drop()
     const { tenant, id } = this.#context.ref
@@ -228,6 +238,7 @@ export class Owner extends LogOwner {
   override async close(): Promise<void> {
     if (this.isLost || this.#isClosing) return
     this.#isClosing = true
+    this.scopes?.leave()
     this.#interrupted = [...this.#running.ids()].filter((callId) => !this.#pending.hasResult(callId))
     this.#abortAll()
     this.signal.set()
@@ -244,6 +255,16 @@ export class Owner extends LogOwner {
     const isDone = await this.commit(events, after, 'hand_over')
     // A store that fails is not waited for now: the lease lapses, and the next owner finds what was started.
     if (isDone || this.reading.waitMs > 0) this.loseLease()
+  }
+
+  /** Records that the turn waits for a scope, and lets go until it is tried again. */
+  async waitForScope(missing: MissingScope): Promise<void> {
+    const wait = this.scopes!.wait(missing, this.state)
+    const after = withEvents(this.#workingSet, tentative(wait.events, this.state.lastSeq)).state
+    if (!(await this.commit(wait.events, after, { inMs: wait.inMs }))) return
+    // Durable from here: the turn waits, and a process that can rebuild the scope goes on with it.
+    this.scopes!.hasLeft(missing, wait)
+    this.loseLease()
   }
 
   #abortAll(): void {
@@ -285,7 +306,7 @@ export class Owner extends LogOwner {
     const run = async (signal: AbortSignal) => {
       const mayStart = () => retryUntilAnswered(this.lease, this.clock, () => this.isLost || signal.aborted)
       const ran = await runCall(call, turn, this.#context, { signal, state: () => this.state, mayStart })
-      if (ran.outcome.result.ok) this.#stateUpdates.add(callId, ran.updates)
+      if (ran.outcome.result.ok) this.#stateUpdates?.add(callId, ran.updates)
       return ran.outcome
     }
     this.#running.start(callId, attempt, run)

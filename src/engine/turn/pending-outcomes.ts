@@ -220,18 +220,18 @@ export function handOverEvents(
 }
 
 function interruptedEvents(state: ConversationState, callId: string): NewEvent[] {
-  const call = findCall(state, callId)?.call
-  if (!call || callPhase(call).type !== 'started' || call.ifInterrupted === 'rerun') return []
-  return [onInterrupted(call)]
+  const found = findCall(state, callId)
+  if (!found || callPhase(found.call).type !== 'started' || found.call.ifInterrupted === 'rerun') return []
+  return [onInterrupted(found.call, found.turn)]
 }
 
-/** How an owner lets go of its conversation: `park` when there is nothing to do, `hand_over` for another process to go on. */
-export type LettingGo = 'park' | 'hand_over'
+/** How an owner lets go of its conversation: `park` when there is nothing to do, `hand_over` for another process to go on, or for some process after a pause. */
+export type LettingGo = 'park' | 'hand_over' | { readonly inMs: number }
 
-export const lettingGo = {
-  park: { wakeAt: null, lease: 'release' },
-  hand_over: { wakeAt: 'now', lease: 'release' },
-} as const
+export function lettingGo(how: LettingGo): Pick<Change, 'wakeAt' | 'lease'> {
+  const wakeAt = typeof how === 'object' ? how : how === 'park' ? null : 'now'
+  return { wakeAt, lease: 'release' }
+}
 
 type LifecycleSnapshot = {
   /** Must be called when the commit is durable. */

@@ -15,7 +15,9 @@ const pay = { name: 'pay', description: 'Pay it', input, run: () => 'paid' }
 function prepare(tool: Tool | readonly Tool[], text = '{"cents":"5"}', name?: string) {
   const tools = [tool].flat() as Tool[]
   const raw = { callId: 'c1', providerCallId: 'p1', name: name ?? tools[0]!.name, input: text }
-  return prepareCall(raw, new Map(tools.map((each) => [each.name, each])), turn)
+  return prepareCall(raw, new Map(tools.map((each) => [each.name, each])), turn, {
+    redact: (text) => text.replaceAll('hunter2', '***'),
+  })
 }
 
 test('a call keeps the arguments of the model and the decisions of its tool', async () => {
@@ -172,4 +174,40 @@ test.each([
 
 test('a call that may be asked about after a crash carries its prompt', async () => {
   expect(await prepare(defineTool({ ...pay, ifInterrupted: 'ask' }))).toMatchObject({ gated: false, prompt: 'Pay it' })
+})
+
+test('a tool says in one line what a call will do, from what its schema made of the arguments', async () => {
+  const tool = defineTool({ ...pay, describe: ({ cents, note }) => `Pay ${cents} cents\n  (${note})` })
+  expect(await prepare(tool)).toMatchObject({ description: 'Pay 5 cents (none)' })
+  expect(await prepare(tool)).not.toHaveProperty('prompt')
+})
+
+test('what a tool says of a call is its prompt, unless it has one', async () => {
+  const described = { ...pay, approval: 'required', describe: () => 'Pay 5 cents' } as const
+  expect(await prepare(defineTool(described))).toMatchObject({ description: 'Pay 5 cents', prompt: 'Pay 5 cents' })
+  const both = defineTool({ ...described, prompt: 'Really?' })
+  expect(await prepare(both)).toMatchObject({ description: 'Pay 5 cents', prompt: 'Really?' })
+})
+
+test('what a tool says of a call is kept without secrets, and at most 500 characters of it', async () => {
+  const telling = (told: string) => prepare(defineTool({ ...pay, describe: () => told }))
+  expect(await telling('with hunter2')).toMatchObject({ description: 'with ***' })
+  expect((await telling('x'.repeat(50_000_000))).description).toHaveLength(500)
+  // A secret that is cut in two would not be known as one.
+  expect((await telling(`${'x'.repeat(497)}hunter2`)).description).toBe(`${'x'.repeat(497)}***`)
+})
+
+test.each<[string, () => unknown]>([
+  ['throws', () => JSON.parse('{') as never],
+  ['returns a promise that never resolves', () => new Promise(() => {})],
+  ['returns a promise that rejects', () => Promise.reject(new Error('no'))],
+  ['returns a number', () => 7],
+  ['returns nothing', () => undefined],
+  ['returns an empty line', () => ' \n '],
+  ['returns what cannot be read', () => new Proxy({}, { get: () => JSON.parse('{') as never })],
+])('a call goes on without a line where describe %s', async (_, describe) => {
+  const call = await prepare(defineTool({ ...pay, approval: 'required', describe: describe as () => string }))
+  expect(call).toMatchObject({ gated: true, prompt: 'Pay it', args: { cents: '5' } })
+  expect(call).not.toHaveProperty('description')
+  expect(call).not.toHaveProperty('result')
 })

@@ -1,5 +1,5 @@
 import type { Json, JsonObject } from '../../base/json.ts'
-import { errorText } from '../../base/redact/redactor.ts'
+import { errorText, type Redact } from '../../base/redact/redactor.ts'
 import type { ModelTool } from '../../define/language-model.ts'
 import { maxArgsBytes, maxPromptBytes, normaliseValue } from '../../define/normalise-result.ts'
 import type { Tool, ToolSet } from '../../define/tool.ts'
@@ -16,17 +16,20 @@ export type RawCall = {
   readonly input: string
 }
 
+/** `offered`: the tools that hooks have left; absent where they left all. */
+type Preparing = { readonly redact: Redact; readonly offered?: readonly string[] | undefined }
+
 type CallableTool = Exclude<Tool, { executor: 'provider' }>
 
 /**
  * Takes the decisions about a call that are taken once. A call that cannot be made gets a result the model can read. `args` is what the model
- * passed, not what the schema made of it: `runTool` applies the schema again. `offered`: the tools that hooks have left. Never rejects.
+ * passed, not what the schema made of it: `runTool` applies the schema again. Never rejects.
  */
 export async function prepareCall(
   raw: RawCall,
   tools: ToolSet,
   turn: Turn,
-  offered?: readonly string[],
+  { redact, offered }: Preparing,
 ): Promise<DraftCall> {
   const parsed = parseInput(raw.input)
   const draft: DraftCall = {
@@ -59,14 +62,16 @@ export async function prepareCall(
   const server = tool.executor === 'server' ? tool : null
   const mayWaitForSomeone = gated || tool.executor === 'human' || tool.executor === 'client'
   const isShown = mayWaitForSomeone || server?.ifInterrupted === 'ask'
+  const description = descriptionOf(tool, checked.value, redact)
   return {
     ...draft,
+    ...(description === null ? {} : { description }),
     executor: tool.executor,
     gated,
     ifInterrupted: server?.ifInterrupted ?? 'report',
     timeoutMs: server?.timeoutMs ?? null,
     expiresInMs: tool.expiresInMs,
-    ...(isShown ? { prompt: await promptOf(tool, checked.value, callTurn) } : {}),
+    ...(isShown ? { prompt: await promptOf(tool, checked.value, callTurn, description) } : {}),
     ...(schema ? { schema } : {}),
   }
 }
@@ -119,7 +124,8 @@ async function isGated(tool: CallableTool, args: unknown, turn: Turn): Promise<b
   }
 }
 
-async function promptOf(tool: CallableTool, args: unknown, turn: Turn): Promise<Json> {
+async function promptOf(tool: CallableTool, args: unknown, turn: Turn, description: string | null): Promise<Json> {
+  if (description !== null && !tool.hasPrompt) return description
   try {
     const prompt = normaliseValue(await tool.prompt(args, turn))
     if (prompt.ok && Buffer.byteLength(encode(prompt.value)) <= maxPromptBytes) return prompt.value
@@ -127,6 +133,25 @@ async function promptOf(tool: CallableTool, args: unknown, turn: Turn): Promise<
     // The description says enough for a person to decide.
   }
   return tool.description
+}
+
+const maxDescription = 500
+
+/** Null where the tool says nothing that can be shown: what it says is for people, and never decides about the call. */
+function descriptionOf(tool: CallableTool, args: unknown, redact: Redact): string | null {
+  try {
+    const told: unknown = tool.describe(args)
+    // A promise is not waited for, and what becomes of it is of no interest.
+    if (told instanceof Promise) told.catch(() => {})
+    if (typeof told !== 'string') return null
+    const line = redact(told.slice(0, 8 * maxDescription))
+      .replaceAll(/\s+/g, ' ')
+      .trim()
+    return line.slice(0, maxDescription).toWellFormed() || null
+  } catch {
+    // The arguments tell a person as much.
+    return null
+  }
 }
 
 const maxShownArgs = 8_192

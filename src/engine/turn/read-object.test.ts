@@ -29,7 +29,7 @@ const refused = { ok: false as const, issues: 'n: it is missing' }
 
 test('what does not fit is asked for once more, and then the turn fails', () => {
   const first = turnWith(replied('t1', 'm1', 1))
-  const verdict = objectVerdict(first, refused)
+  const verdict = objectVerdict(first, refused, 'stop')
   expect(verdict).toEqual({
     type: 'regenerate',
     n: 1,
@@ -37,7 +37,7 @@ test('what does not fit is asked for once more, and then the turn fails', () => 
   })
   const feedback = (verdict as { feedback: string }).feedback
   const again: NewEvent = { type: 'regeneration', content: { messageId: 'm1', n: 1, feedback } }
-  expect(objectVerdict(turnWith(replied('t1', 'm1', 1), again), refused)).toEqual({
+  expect(objectVerdict(turnWith(replied('t1', 'm1', 1), again), refused, 'stop')).toEqual({
     type: 'fail',
     reason: 'invalid_object',
   })
@@ -46,13 +46,28 @@ test('what does not fit is asked for once more, and then the turn fails', () => 
 test('regenerations that hooks asked for count, and do not use up the one of the schema', () => {
   const turn = turnWith(replied('t1', 'm1', 1), regenerated('m1'), replied('t1', 'm2', 3))
   expect(regenerations(turn)).toBe(1)
-  expect(objectVerdict(turn, refused)).toMatchObject({ type: 'regenerate', n: 2 })
+  expect(objectVerdict(turn, refused, 'stop')).toMatchObject({ type: 'regenerate', n: 2 })
 })
 
 test('what cannot be judged fails at once', () => {
   const turn = turnWith(replied('t1', 'm1', 1))
-  expect(objectVerdict(turn, { ...refused, isTooComplex: true })).toEqual({
+  expect(objectVerdict(turn, { ...refused, isTooComplex: true }, 'stop')).toEqual({
     type: 'fail',
     reason: 'schema_too_complex',
+  })
+})
+
+test('an object that was cut off at its length says so, to the model and then to people', () => {
+  const first = turnWith()
+  const verdict = objectVerdict(first, refused, 'length')
+  expect(verdict).toMatchObject({
+    type: 'regenerate',
+    feedback: expect.stringContaining('cut off at its length limit'),
+  })
+  const feedback = (verdict as { feedback: string }).feedback
+  const again: NewEvent = { type: 'regeneration', content: { messageId: 'm1', n: 1, feedback } }
+  expect(objectVerdict(turnWith(replied('t1', 'm1', 1), again), refused, 'length')).toEqual({
+    type: 'fail',
+    reason: 'object_cut_off',
   })
 })

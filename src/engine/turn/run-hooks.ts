@@ -190,7 +190,13 @@ function read<T>(hook: Hook, reading: () => T): T {
 /** What a sequential hook injected and shaped. Anything else that it changed is refused. */
 function changesOf(hook: Hook, given: Turn, returned: unknown, options: PreHookOptions): Omit<HookResult, 'isLogged'> {
   if (returned === undefined || returned === null) return { parts: [] }
-  if (isHalt(returned)) return { parts: hookHalt(hook, returned) }
+  if (isHalt(returned)) {
+    if (!('show' in returned)) return { parts: hookHalt(hook, returned) }
+    throw new HookError(
+      hook.name,
+      'returned halt(reason, { show }), but no message is there to show; return halt(reason)',
+    )
+  }
   if (!isTurn(returned)) {
     throw new HookError(
       hook.name,
@@ -233,7 +239,10 @@ function toParts(hook: Hook, value: unknown): readonly UserPart[] {
   try {
     return toUserParts(value)
   } catch (cause) {
-    throw new HookError(hook.name, 'returned something that is not text or parts of a message', { cause })
+    const problem = isTurn(value)
+      ? 'runs in parallel and returned a turn; return the parts, or make the hook sequential'
+      : 'returned something that is not text or parts of a message'
+    throw new HookError(hook.name, problem, { cause })
   }
 }
 

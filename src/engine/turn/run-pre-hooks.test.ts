@@ -43,11 +43,35 @@ test('without hooks the turn goes on as it is', async () => {
   expect(await run([])).toEqual({ type: 'go', turn, injections: [], shaped: [] })
 })
 
+test('no hook runs for a turn that has been called off', async () => {
+  const ran = vi.fn()
+  const calledOff = { ...turn, signal: AbortSignal.abort(new Error('cancelled')) } as Turn
+  await expect(run([preHook('late', ran)], {}, calledOff)).rejects.toThrow('cancelled')
+  await run([parallel('beside', ran)], {}, calledOff).catch(() => {})
+  expect(ran).not.toHaveBeenCalled()
+})
+
 test('sequential hooks run in order and see what was added before', async () => {
   const seen: string[][] = []
   const looking = preHook('b', (current) => void seen.push(texts(current.injections)))
   expect(await injected([adding('a'), looking, adding('c')])).toEqual(['a', 'c'])
   expect(seen).toEqual([['a']])
+})
+
+test('a hook before the model call cannot show a message with its halt', async () => {
+  const shows = preHook('shows', () => halt('closed', { show: true }))
+  await expect(run([shows])).rejects.toThrow("The hook 'shows' returned halt(reason, { show })")
+})
+
+test('a parallel hook that returns a turn is skipped, and the log says what to return instead', async () => {
+  const warn = vi.fn()
+  const hook = preHook('together', ((current: Turn) => inject(current, 'x')) as never, { mode: 'parallel' })
+  expect(await injected([hook, adding('a')], { logger: { ...silentLogger, warn } })).toEqual(['a'])
+  const message = expect.stringContaining('return the parts, or make the hook sequential')
+  expect(warn).toHaveBeenCalledWith(
+    expect.any(String),
+    expect.objectContaining({ error: expect.objectContaining({ message }) }),
+  )
 })
 
 test('what each hook added is told by its name', async () => {

@@ -5,11 +5,11 @@ import { UserFacingError } from '../../base/errors/perdure-error.ts'
 import { failpoint } from '../../base/failpoint.ts'
 import type { Json } from '../../base/json.ts'
 import { errorText } from '../../base/redact/redactor.ts'
-import { checkedUpdate, readState } from '../../define/agent-state.ts'
+import { type AgentState, checkedUpdate, readState } from '../../define/agent-state.ts'
 import { isToolHalt } from '../../define/create-hook.ts'
 import { normaliseResult } from '../../define/normalise-result.ts'
 import type { Tool } from '../../define/tool.ts'
-import { type StateUpdate, type Turn, turnOf } from '../../define/turn.ts'
+import { checkTurnScope, type EngineTurn, noState, type StateUpdate, type Turn, turnOf } from '../../define/turn.ts'
 import { validate } from '../../define/validate.ts'
 import { abridge, weightOf } from '../../log/abridge.ts'
 import { type CallEnd, effectiveArgs } from '../../log/call-phase.ts'
@@ -17,6 +17,7 @@ import { keptMessages } from '../../log/next-step.ts'
 import type { CallOutcome, ResultOutcome } from '../../log/settle.ts'
 import type { CallState, ConversationState, TurnState } from '../../log/state.ts'
 import { contextOfCall } from '../../prompt/render/render-context.ts'
+import { approvalOf } from '../scopes.ts'
 import { turnRef } from './audit.ts'
 import type { TurnContext } from './turn-context.ts'
 
@@ -44,9 +45,12 @@ async function outcomeOf(
   context: TurnContext,
   run: CollectingRun,
 ): Promise<CallOutcome> {
-  const { halt, ...result } = await runOnce(call, turn, context, run)
+  const ran = await runOnce(call, turn, context, run)
+  const mayHaveActed = !ran.ok && !ran.outcome && call.attempts > 1
+  if (ran.halt === undefined && !mayHaveActed) return { result: ran }
+  const { halt, ...result } = ran
   const halted = halt === undefined ? {} : { halt }
-  if (result.ok || result.outcome || call.attempts <= 1) return { result, ...halted }
+  if (result.ok || !mayHaveActed) return { result, ...halted }
   // An earlier attempt was interrupted, so a failure now does not mean that nothing was done.
   const error = `${result.error}; an earlier attempt was interrupted and may have taken effect`
   return { result: { ...result, error, outcome: 'unknown' }, ...halted }
@@ -61,10 +65,9 @@ async function runOnce(call: CallState, turn: TurnState, context: TurnContext, r
     const problem = tool ? `is no longer run on the server but by '${tool.executor}'` : 'is no longer there'
     return { ok: false, error: `The tool '${call.name}' ${problem}. It was not run.` }
   }
-  const appState = await stateOfCall(context, run)
+  const appState = agent.state ? await stateOfCall(agent.state, context, run) : withoutState(agent)
   if (!appState) return { ok: false, error: 'It was not run: the state of the conversation does not match its schema.' }
   const toolTurn = await turnOfCall(call, turn, context, run, appState)
-  if (!toolTurn) return { ok: false, error: 'It was not run: who it should run for could not be found out.' }
   failpoint('tool.before_run')
   const limits = { timeoutMs: call.timeoutMs, signal: run.signal, mayStart: run.mayStart, clock: node.clock }
   const result = await runTool(tool, effectiveArgs(call), toolTurn, limits)
@@ -74,18 +77,13 @@ async function runOnce(call: CallState, turn: TurnState, context: TurnContext, r
 
 /** Null when the state does not match its schema: the next model call fails the turn and says so. */
 async function stateOfCall(
+  definition: AgentState,
   { agent, node, ref }: TurnContext,
   { state, updates }: CollectingRun,
 ): Promise<ToolState | null> {
-  if (!agent.state) {
-    const setState = () => {
-      throw new StateRefusedError(`the agent '${agent.name}' has no 'state'; define it with one`)
-    }
-    return { state: {}, setState }
-  }
   try {
     const where = { agent: agent.name, conversationId: ref.id }
-    const current = await readState(agent.state, state().appState?.values, where)
+    const current = await readState(definition, state().appState?.values, where)
     return { state: current, setState: (update) => updates.push(checkedUpdate(update)) }
   } catch (error) {
     node.logger.error('the state of a conversation cannot be read', { ...ref, error })
@@ -93,38 +91,48 @@ async function stateOfCall(
   }
 }
 
+function withoutState({ name }: { readonly name: string }): ToolState {
+  const setState = () => {
+    throw new StateRefusedError(`the agent '${name}' has no 'state'; define it with one`)
+  }
+  return { state: noState, setState }
+}
+
 type ToolState = Pick<Turn, 'state'> & { readonly setState: (update: StateUpdate) => unknown }
 
-/** Null when the app cannot tell who acts: nothing runs without an identity. */
+/** What a tool is run with: frozen when it begins. */
+type ToolTurn = EngineTurn & Pick<Turn, 'setState' | 'reportProgress'>
+
+/** The loop has made sure that the scope can be rebuilt before it recorded that the call starts. */
 async function turnOfCall(
-  { callId }: CallState,
+  call: CallState,
   turn: TurnState,
-  { node, ref, agent, scopes, channel, memory }: TurnContext,
+  { ref, agent, scopes, channel, memory }: TurnContext,
   { signal, state }: Run,
   toolState: ToolState,
-): Promise<Turn | null> {
-  try {
-    const step = Math.max(0, keptMessages(turn).length - 1)
-    return turnOf({
-      scope: await scopes.ofCall(turn, callId),
-      agent: agent.name,
-      conversationId: ref.id,
-      turnId: turn.turnId,
-      step,
-      turnRef: turnRef(turn.turnId, step),
-      context: () => contextOfCall(state(), callId, memory.reduction),
-      userMessage: turn.items.find((item) => item.type === 'user')?.message ?? null,
-      callId,
-      ...toolState,
-      signal,
-      reportProgress: (payload) => {
-        if (!signal.aborted)
-          channel.emit({ type: 'tool_progress', callId, payload: plainJson(payload) }, state().lastSeq)
-      },
-    })
-  } catch (error) {
-    node.logger.error('the scope of a call could not be restored', { ...ref, callId, error })
-    return null
+): Promise<ToolTurn> {
+  const { callId } = call
+  const step = Math.max(0, keptMessages(turn).length - 1)
+  const opened = turn.items.find((item) => item.type === 'user')
+  const scope = await scopes.ofCall(turn, callId)
+  checkTurnScope(scope)
+  return {
+    scope,
+    agent: agent.name,
+    conversationId: ref.id,
+    turnId: turn.turnId,
+    step,
+    turnRef: turnRef(turn.turnId, step),
+    context: () => contextOfCall(state(), callId, memory.reduction),
+    userMessage: opened?.message ?? null,
+    data: opened?.data ?? null,
+    callId,
+    approval: approvalOf(call),
+    ...toolState,
+    signal,
+    reportProgress: (payload) => {
+      if (!signal.aborted) channel.emit({ type: 'tool_progress', callId, payload: plainJson(payload) }, state().lastSeq)
+    },
   }
 }
 
@@ -161,7 +169,7 @@ type RunResult = CallEnd & Pick<ResultOutcome, 'halt'>
 export async function runTool(
   tool: Tool<string, unknown, unknown, 'server'>,
   args: Json,
-  turn: Turn,
+  turn: ToolTurn,
   { timeoutMs, signal: parent, mayStart = async () => true, clock }: RunToolOptions,
 ): Promise<RunResult> {
   const { signal, abort, unlink } = linkSignal(parent)

@@ -21,6 +21,17 @@ test('an estimate follows when the kind of text changes', () => {
 })
 
 test.each([
+  [500, 1_000, 1.5],
+  [499, 998, 1],
+  [1_000, 400, 0.75],
+  [1_000, 399, 1],
+  [1_000, 4_000, 2.5],
+  [1_000, 9_000, 2.5],
+])('of an estimate of %i tokens that the provider counts as %i, half is learnt: %f', (estimated, reported, factor) => {
+  expect(calibrate(uncalibrated, estimated, reported)).toEqual({ factor })
+})
+
+test.each([
   ['nothing is reported', 5_000, undefined],
   ['the prompt is too short to tell', 100, 190],
   ['the provider counted another prompt', 5_000, 10],

@@ -1,10 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import { type ToolTurn, toolTurns } from '../../../test/context/tool-turns.ts'
 import type { ConversationState } from '../../log/state.ts'
-import { noReduction, visibleTurns } from '../render/reduction.ts'
 import { estimateTokens } from './count-tokens.ts'
 import { type PlanInput, PromptSize, planSummary, TurnSizes } from './prompt-size.ts'
-import { reduce } from './reduce.ts'
+import { noReduction, reduce, visibleTurns } from './reduce.ts'
 
 const many = (count: number, turn: ToolTurn = {}): ToolTurn[] =>
   Array.from({ length: count }, (_, n) => ({ ...turn, isOpen: n === count - 1 }))

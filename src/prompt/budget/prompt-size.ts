@@ -2,12 +2,19 @@ import type { LanguageModelV4Message } from '@ai-sdk/provider'
 import type { ModelRef } from '../../log/events.ts'
 import type { ConversationState, TurnState } from '../../log/state.ts'
 import { CallIds } from '../render/call-ids.ts'
-import { isInWindow, isSummarised, type Reduction, visibleTurns } from '../render/reduction.ts'
 import { renderSeed, renderSummary } from '../render/render-context.ts'
 import { beginsWith, renderTurn } from '../render/render-turn.ts'
 import { transcript } from '../render/transcript.ts'
 import { countMessage, type Tokenizer } from './count-tokens.ts'
-import { type ReduceInput, withStubs, withSummary } from './reduce.ts'
+import {
+  isInWindow,
+  isSummarised,
+  type ReduceInput,
+  type Reduction,
+  visibleTurns,
+  withStubs,
+  withSummary,
+} from './reduce.ts'
 
 /** Token counts of a conversation's turns. Ended turns do not change, so most are counted and added up only once. */
 export class TurnSizes {

@@ -4,10 +4,9 @@ import { type ToolTurn, toolTurns } from '../../../test/context/tool-turns.ts'
 import { seededRandom } from '../../../test/faults/harness/seeded-random.ts'
 import { foldEvents } from '../../log/fold-events.ts'
 import type { ConversationState } from '../../log/state.ts'
-import { noReduction, visibleTurns } from '../render/reduction.ts'
 import { estimateTokens } from './count-tokens.ts'
 import { PromptSize, TurnSizes } from './prompt-size.ts'
-import { type ReduceInput, reduce } from './reduce.ts'
+import { noReduction, type ReduceInput, reduce, visibleTurns } from './reduce.ts'
 
 const model = { provider: 'test', modelId: 'one' }
 
@@ -65,6 +64,24 @@ describe('reducing', () => {
     expect(input.count(reduced)).toBeLessThanOrEqual(1_400 * 0.6)
     const oneMore = { ...reduced, windowFrom: input.state.turns[40 - shown.length - 1]!.firstSeq }
     expect(input.count(oneMore)).toBeGreaterThan(1_400 * 0.6)
+  })
+
+  test('never leaves out the turn that is open, however large it is', () => {
+    const alone = inputFor(toolTurns(lastOpen(many(1, { tokens: 500 }))), 10)
+    expect(visible(alone, reduce(alone))).toEqual(['t1'])
+    const last = inputFor(toolTurns(lastOpen(many(5, { tokens: 500 }))), 10)
+    expect(visible(last, reduce(last))).toEqual(['t5'])
+    for (const input of [alone, last]) {
+      const { windowFrom } = reduce({ ...input, reduction: { ...noReduction, windowFrom: 1 } })
+      expect(windowFrom).toBeLessThanOrEqual(input.state.turns.at(-1)!.firstSeq)
+    }
+  })
+
+  test('stops at the target, and not after it', () => {
+    const input = inputFor(toolTurns(lastOpen(many(20))), 900)
+    const reduced = reduce(input)
+    const limits = { ...input.limits, target: input.count(reduced) }
+    expect(reduce({ ...input, limits })).toEqual(reduced)
   })
 
   test('keeps no more turns than the window has once it has to leave out some', () => {

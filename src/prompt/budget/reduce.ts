@@ -3,7 +3,23 @@ import type { Retention, ToolSet } from '../../define/tool.ts'
 import { callEnd } from '../../log/call-phase.ts'
 import type { ModelRef } from '../../log/events.ts'
 import type { ConversationState, TurnState } from '../../log/state.ts'
-import { isInWindow, isSummarised, type Reduction, visibleTurns } from '../render/reduction.ts'
+
+/**
+ * What prompts leave out. It stays the same between reductions, so that a prompt only grows and the provider's cache
+ * stays valid.
+ */
+export type Reduction = {
+  /** Covers every turn that ended at or before its `toSeq`. */
+  readonly summary: SummaryText | null
+  /** Turns that began before this seq are outside the window. */
+  readonly windowFrom: number
+  /** Calls whose results are replaced by a stub, each with the reason. */
+  readonly stubbed: ReadonlyMap<string, string>
+}
+
+export type SummaryText = { readonly toSeq: number; readonly version: number; readonly text: string }
+
+export const noReduction: Reduction = { summary: null, windowFrom: 0, stubbed: new Map() }
 
 export type ReduceInput = {
   readonly state: ConversationState
@@ -161,4 +177,22 @@ export function describeReduction(before: Reduction, after: Reduction): string {
     news.push(`version ${after.summary.version} of the summary is shown`)
   if (after.windowFrom > before.windowFrom) news.push(`turns before ${after.windowFrom} were left out`)
   return `a reduction: ${news.join('; ')}`
+}
+
+/** Whether a turn is rendered verbatim. The open turn always is. */
+export function isInWindow(
+  turn: TurnState,
+  { summary, windowFrom }: Pick<Reduction, 'summary' | 'windowFrom'>,
+): boolean {
+  if (turn.firstSeq < windowFrom && turn.end !== null) return false
+  return !isSummarised(turn, summary)
+}
+
+export function isSummarised(turn: TurnState, summary: Reduction['summary']): boolean {
+  return summary !== null && turn.end !== null && turn.end.seq <= summary.toSeq
+}
+
+/** The turns that a prompt shows, in order. */
+export function visibleTurns(turns: readonly TurnState[], reduction: Reduction): TurnState[] {
+  return turns.filter((turn) => turn.opened && isInWindow(turn, reduction))
 }

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
-import { noReduction, type Reduction } from '../render/reduction.ts'
-import { describeReduction } from './reduce.ts'
+import { describeReduction, noReduction, type Reduction } from './reduce.ts'
 
 const stubs = (...calls: string[]) =>
   new Map(calls.map((callId) => [callId, 'a stub'])) as unknown as Reduction['stubbed']

@@ -3,7 +3,7 @@ import { called, ended, replied, resolved, said, stateOf, succeeded, suspended }
 import type { NewEvent } from '../../log/events.ts'
 import type { UserItem } from '../../log/state.ts'
 import { toolResult } from '../../log/validate-event.ts'
-import { noReduction } from './reduction.ts'
+import { noReduction } from '../budget/reduce.ts'
 import { blobsNeeded, renderContext } from './render-context.ts'
 import { EndedTurns } from './render-turn.ts'
 

@@ -8,8 +8,8 @@ import { callEnd } from '../../log/call-phase.ts'
 import type { AssistantPart, ModelRef } from '../../log/events.ts'
 import { callPosition } from '../../log/fold-call.ts'
 import type { AssistantItem, CallState } from '../../log/state.ts'
+import type { Reduction } from '../budget/reduce.ts'
 import { type CallIds, ownCopy, wellFormed } from './call-ids.ts'
-import type { Reduction } from './reduction.ts'
 
 type AssistantContent = Extract<LanguageModelV4Message, { role: 'assistant' }>['content']
 type ContentPart = AssistantContent[number]

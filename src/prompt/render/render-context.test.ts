@@ -14,7 +14,7 @@ import {
   suspended,
 } from '../../../test/log/story.ts'
 import type { AssistantPart, NewEvent } from '../../log/events.ts'
-import { noReduction } from './reduction.ts'
+import { noReduction } from '../budget/reduce.ts'
 import { type RenderOptions, renderContext } from './render-context.ts'
 
 const own = { provider: 'test', modelId: 'one' }

@@ -5,8 +5,8 @@ import type { ModelRef, UserPart } from '../../log/events.ts'
 import { readSnapshot } from '../../log/read-snapshot.ts'
 import type { SnapshotMessage, SnapshotPart } from '../../log/snapshot.ts'
 import { type ConversationState, findCall } from '../../log/state.ts'
+import { noReduction, type Reduction, visibleTurns } from '../budget/reduce.ts'
 import { CallIds } from './call-ids.ts'
-import { noReduction, type Reduction, visibleTurns } from './reduction.ts'
 import { type Blobs, type EndedTurns, noTurns, renderTurn, renderUserParts } from './render-turn.ts'
 
 export type RenderOptions = {

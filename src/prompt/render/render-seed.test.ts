@@ -61,6 +61,13 @@ test('what is long is cut: all of it at 60,000 characters, arguments and results
   )
 })
 
+test('a pair of surrogates that the cut would part is not left in half', () => {
+  for (const before of ['', 'x']) {
+    const told = seedText(snapshot([message('user', text(before + '😀'.repeat(40_000)))]))
+    expect([told.isWellFormed(), told.length]).toEqual([true, 60_001])
+  }
+})
+
 test('a seed stands before the first turn until a summary stands for it', () => {
   const seed = snapshot([message('user', text('Hi'))])
   expect(renderSeed({ seed }, { summary: null })).toEqual([

@@ -1,10 +1,11 @@
 import type { LanguageModelV4FilePart, LanguageModelV4Message, LanguageModelV4TextPart } from '@ai-sdk/provider'
 import type { Json } from '../../base/json.ts'
 import { isFileUrl } from '../../log/blob-ref.ts'
+import { type CallEnd, callEnd, effectiveArgs } from '../../log/call-phase.ts'
 import type { FilePart, ModelRef, UserPart } from '../../log/events.ts'
-import type { TurnItem, TurnState } from '../../log/state.ts'
+import type { CallState, TurnItem, TurnState } from '../../log/state.ts'
+import type { Reduction } from '../budget/reduce.ts'
 import { CallIds, ownCopy } from './call-ids.ts'
-import type { Reduction } from './reduction.ts'
 import { renderAssistant } from './render-assistant.ts'
 
 /** Bytes by hash. A file that is not among them is described as missing. `named`: every stored file is only named. */
@@ -24,6 +25,8 @@ export function renderTurn(turn: TurnState, options: TurnRendering, callIds: Cal
   const addUser = (parts: readonly UserPart[]): void => {
     messages.push({ role: 'user', content: renderUserParts(parts, blobs) })
   }
+  const text = withdrawnCalls(turn)
+  if (text !== '') addUser([{ type: 'text', text }])
   for (const item of orderedItems(turn)) {
     if (item.type === 'user') addUser(item.message.parts)
     else if (item.type === 'injection') addUser(item.parts)
@@ -154,4 +157,72 @@ function ownPart(part: Part): Part {
   else if (copy.type === 'tool-result') copy.output = ownCopy(copy.output as Json) as typeof copy.output
   if (copy.providerOptions) copy.providerOptions = ownCopy(copy.providerOptions as Json) as typeof copy.providerOptions
   return copy
+}
+
+const heading =
+  'The user has replaced an earlier attempt from here on, and its messages are withdrawn. What its tool calls did still stands. They were:'
+const advice = 'Take these results as given, and repeat such a call only if the message below asks for that.'
+
+/** How much is told of the arguments and of the end of each call, tried in this order until everything fits. */
+const lengths = [4_000, 1_000, 200, 50]
+const mostCharacters = 40_000
+
+/**
+ * What the tools of withdrawn turns did, as text for the model: each call that was started or answered, with its end. Empty where there was none. Where there
+ * are too many to tell each, the oldest are counted by tool and end.
+ */
+export function withdrawnCalls({ replaced }: Pick<TurnState, 'replaced'>): string {
+  const calls = replaced?.calls ?? []
+  return calls.length === 0 ? '' : [heading, ...linesOfCalls(calls), advice].join('\n').toWellFormed()
+}
+
+function linesOfCalls(calls: readonly CallState[]): string[] {
+  let lines: string[] = []
+  for (const length of lengths) {
+    lines = calls.map((call) => `- ${callLine(call, length)}`)
+    if (sizeOf(lines) <= mostCharacters) return lines
+  }
+  let size = 0
+  const first = lines.findLastIndex((line) => {
+    size += line.length + 1
+    return size > mostCharacters
+  })
+  return [...countsOf(calls.slice(0, first + 1)), ...lines.slice(first + 1)]
+}
+
+/** A call with its end, with at most `length` characters of each. */
+export function callLine(call: CallState, length: number): string {
+  const args = cut(JSON.stringify(effectiveArgs(call)), length)
+  return `${call.name}(${args}): ${endOf(call, length)}`
+}
+
+function endOf(call: CallState, length: number): string {
+  const end = callEnd(call)
+  if (!end) return howItFailed(end)
+  if (end.ok) return `done, with the result ${cut(JSON.stringify(end.result), length)}`
+  return `${howItFailed(end)}: ${cut(end.error, length)}`
+}
+
+function howItFailed(end: CallEnd | null): string {
+  if (end && !end.outcome) return 'failed'
+  return end?.outcome === 'ran' ? 'it ran' : 'it may have taken effect'
+}
+
+function countsOf(calls: readonly CallState[]): string[] {
+  const counts = new Map<string, number>()
+  for (const call of calls) {
+    const end = callEnd(call)
+    const how = end?.ok ? 'done' : howItFailed(end)
+    const what = `${call.name}: ${how}`
+    counts.set(what, (counts.get(what) ?? 0) + 1)
+  }
+  return [...counts].map(([what, times]) => `- before those, ${times} times ${what}`)
+}
+
+function sizeOf(lines: readonly string[]): number {
+  return lines.reduce((sum, line) => sum + line.length + 1, 0)
+}
+
+function cut(text: string, length: number): string {
+  return text.length <= length ? text : `${text.slice(0, length)}…`
 }

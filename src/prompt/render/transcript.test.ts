@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { toolTurns } from '../../../test/context/tool-turns.ts'
 import { called, ended, marked, replied, said, stateOf, succeeded } from '../../../test/log/story.ts'
+import { toolResult } from '../../log/validate-event.ts'
 import { transcript } from './transcript.ts'
 
 test('a transcript says who said what, and what tools were asked and gave', () => {
@@ -23,6 +24,19 @@ test('a transcript says who said what, and what tools were asked and gave', () =
     'Assistant: this is m2 [failed]',
     'User: for t2',
   ])
+})
+
+test.each([
+  [20_000, 4_000],
+  [4_000, 1_000],
+  [1_000, 200],
+  [200, 50],
+])('within %i characters, %i are told of a long result', (maxCharacters, told) => {
+  const result = toolResult({ callId: 'c1', ok: true, result: 'x'.repeat(9_000) })
+  const { turns } = stateOf([said('t1'), replied('t1', 'm1', 1, { calls: ['c1'] }), called('c1'), result])
+  const text = transcript(turns, maxCharacters)
+  expect(text.length).toBeLessThanOrEqual(maxCharacters)
+  expect(/: (\{"ok".*)…$/.exec(text)?.[1]?.length).toBe(told)
 })
 
 test('a transcript that would be too long tells less of each piece, and all of them', () => {

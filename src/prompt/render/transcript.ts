@@ -1,6 +1,6 @@
 import { callEnd } from '../../log/call-phase.ts'
 import type { AssistantItem, CallState, TurnState } from '../../log/state.ts'
-import { orderedItems } from './render-turn.ts'
+import { callLine, orderedItems } from './render-turn.ts'
 
 /** How much of each part is included, tried in this order until everything fits. */
 const lengths = [4_000, 1_000, 200, 50]
@@ -17,11 +17,14 @@ export function transcript(turns: readonly TurnState[], maxCharacters = Number.P
 }
 
 function linesOf(turn: TurnState, length: number): string[] {
-  return orderedItems(turn).flatMap((item) => {
+  const withdrawn = turn.replaced?.calls ?? []
+  const before = withdrawn.map((call) => `Tool, in an attempt that the user has replaced: ${callLine(call, length)}`)
+  const said = orderedItems(turn).flatMap((item) => {
     if (item.type === 'user') return [`User: ${cut(textOf(item.message.parts), 4 * length)}`]
     if (item.type === 'injection') return []
     return item.regeneration ? [] : assistantLines(item, turn.calls, length)
   })
+  return [...before, ...said]
 }
 
 function assistantLines(item: AssistantItem, calls: readonly CallState[], length: number): string[] {

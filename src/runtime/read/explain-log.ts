@@ -7,7 +7,14 @@ import { decode, encode } from '../../log/codec.ts'
 import type { LogEvent } from '../../log/events.ts'
 import { foldEvents } from '../../log/fold-events.ts'
 import { type CallState, type ConversationState, emptyState, type TurnItem, type TurnState } from '../../log/state.ts'
-import { type Eviction, type Explanation, explain, seenBy } from '../../prompt/explain.ts'
+import {
+  type Eviction,
+  type Explanation,
+  explain,
+  seenBy,
+  type Withdrawal,
+  withdrawalsIn,
+} from '../../prompt/explain.ts'
 import { checkWhole } from '../../store/checks.ts'
 import { pagesAfter } from '../../store/log-pages.ts'
 import type { ModelCall } from '../../store/records.ts'
@@ -57,10 +64,13 @@ export async function explainPage(
   }
   const last = events.at(-1)?.seq ?? after
   let state = emptyState
+  const withdrawn: Withdrawal[] = []
   for await (const read of pagesAfter(store, id, seen === null ? {} : { before: seen + 1 })) {
-    state = about(foldEvents(abridged(read), state), after, last)
+    const events = abridged(read)
+    withdrawn.push(...withdrawalsIn(events))
+    state = about(foldEvents(events, state), after, last)
   }
-  return { explanations: explain(events, call, state), after: events.length === limit ? last : null }
+  return { explanations: explain(events, call, state, withdrawn), after: events.length === limit ? last : null }
 }
 
 function abridged({ events }: EventPage): LogEvent[] {
@@ -74,10 +84,10 @@ export function readExplainRange(given: ExplainRange | undefined): Required<Expl
   return { after, limit }
 }
 
-/** What a state has of the events from `after` to `last`, and what is not over. */
+/** What a state has of the events from `after` to `last`, what is not over, and what came later in the place of such events. */
 function about(state: ConversationState, after: number, last: number): ConversationState {
   const turns = state.turns
-    .filter(({ end, firstSeq }) => !end || (end.seq > after && firstSeq <= last))
+    .filter(({ end, firstSeq, replaced }) => !end || (end.seq > after && (firstSeq <= last || replaced)))
     .map((turn) => ofRange(turn, after, last))
   return { ...state, turns }
 }

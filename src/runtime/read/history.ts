@@ -1,5 +1,6 @@
 import type { UnknownEvent } from '../../base/errors/log-errors.ts'
 import { readOptions } from '../../base/errors/read-options.ts'
+import type { Json } from '../../base/json.ts'
 import { abridgeEvent, weightOf } from '../../log/abridge.ts'
 import type { LogEvent, UserMessage } from '../../log/events.ts'
 import { foldEvents } from '../../log/fold-events.ts'
@@ -8,7 +9,7 @@ import { checkWhole } from '../../store/checks.ts'
 import type { TenantStore } from '../../store/store.ts'
 import type { ViewMessage } from '../../view/view.ts'
 import { viewOf } from '../../view/view-of.ts'
-import type { PageNotes } from './page-notes.ts'
+import type { PageNotes, Variants } from './history-pages.ts'
 import { type PageEnd, readHistory } from './read-history.ts'
 import { isMessage, TurnEvents } from './turn-events.ts'
 
@@ -42,9 +43,17 @@ export type TurnRecord = {
   readonly said: readonly Said[]
   /** Where it was cut: its messages from here on are on the page after this one. Null: nothing is missing at its end. */
   readonly cutAt: number | null
+  /** Set when the turn is there in place of others. */
+  readonly replaced?: Variants
 }
 
-type Said = { readonly seq: number; readonly key: string | null; readonly message: UserMessage }
+type Said = {
+  readonly seq: number
+  readonly key: string | null
+  readonly message: UserMessage
+  /** Null: none. */
+  readonly data: Json
+}
 
 export type TurnPage = { readonly turns: readonly TurnRecord[]; readonly before: number | null }
 
@@ -52,17 +61,17 @@ export const pageBytes = 4 * 1024 * 1024
 
 /** The messages of the newest `limit` turns that began before a seq. */
 export async function history(store: TenantStore, id: string, options?: HistoryOptions): Promise<HistoryPage> {
-  const { state, seqs, isInPage, before, notes, unknownEvent } = await readPage(store, id, options)
+  const { state, seqs, isInPage, before, notes, unknownEvent, variants } = await readPage(store, id, options)
   const messages = viewOf(id, state).messages.flatMap((message): ViewMessage[] => {
     const seq = seqs[message.seq - 1] ?? 0
-    return seq > 0 && isInPage.has(message.turnId) ? [{ ...message, seq }] : []
+    return seq > 0 && isInPage.has(message.turnId) ? [{ ...message, seq, ...variants.get(seq) }] : []
   })
   return { messages, ...notes.since(before ?? 0), before, ...(unknownEvent ? { unknownEvent } : {}) }
 }
 
 /** The same turns as they fold; their seqs are of the page, not of the log. */
 export async function historyTurns(store: TenantStore, id: string, options?: HistoryOptions): Promise<TurnPage> {
-  const { state, seqs, keys, isInPage, before, end } = await readPage(store, id, options)
+  const { state, seqs, keys, isInPage, before, end, variants } = await readPage(store, id, options)
   const turns = state.turns.filter(({ turnId, opened, end: ended }) => isInPage.has(turnId) && (opened || !ended))
   return {
     turns: turns.map((turn) => {
@@ -70,10 +79,11 @@ export async function historyTurns(store: TenantStore, id: string, options?: His
       const said = items.flatMap((item): Said[] => {
         if (item.type !== 'user') return []
         const seq = seqs[item.seq - 1]!
-        return [{ seq, key: keys.get(seq) ?? null, message: item.message }]
+        return [{ seq, key: keys.get(seq) ?? null, message: item.message, data: item.data ?? null }]
       })
       const isCut = end.turnId === turn.turnId || (end.isOfModel && !turn.end)
-      return { turn: { ...turn, items }, said, cutAt: isCut ? (end.seq ?? null) : null }
+      const replaced = variants.get(said[0]?.seq ?? 0)
+      return { turn: { ...turn, items }, said, cutAt: isCut ? (end.seq ?? null) : null, ...(replaced && { replaced }) }
     }),
     before,
   }
@@ -89,6 +99,7 @@ type ReadPage = {
   readonly notes: PageNotes
   readonly end: PageEnd
   readonly unknownEvent: UnknownEvent | null
+  readonly variants: ReadonlyMap<number, Variants>
 }
 
 async function readPage(store: TenantStore, id: string, options: HistoryOptions | undefined): Promise<ReadPage> {
@@ -101,7 +112,7 @@ async function readPage(store: TenantStore, id: string, options: HistoryOptions 
   checkWhole('limit', limit, 1)
   checkWhole('maxBytes', maxBytes, 1)
   const read = await readHistory(store, id, { ...(asked === undefined ? {} : { before: asked }), limit, maxBytes })
-  const { events, turnIds, previous, before, notes, end, unknownEvent } = read
+  const { events, turnIds, previous, before, notes, end, unknownEvent, variants } = read
   // The turn before the page tells whether the first one of it is still queued.
   const own = ownEvents(events, previous === null ? turnIds : [previous, ...turnIds])
   const shown = within(own, maxBytes)
@@ -118,6 +129,7 @@ async function readPage(store: TenantStore, id: string, options: HistoryOptions 
     notes,
     end,
     unknownEvent,
+    variants,
   }
 }
 

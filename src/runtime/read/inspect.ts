@@ -6,6 +6,8 @@ import { readRange } from '../../store/checks.ts'
 import { logPages } from '../../store/log-pages.ts'
 import type { ConversationRecord, ConversationRef, ModelCall, ModelCallRange } from '../../store/records.ts'
 import type { EventPage, EventRange, TenantStore } from '../../store/store.ts'
+import type { AboutCall } from '../authorize/asked-call.ts'
+import type { AuthorizeAction } from '../authorize/authorize.ts'
 import { type ExplainRange, type ExplanationPage, explainPage, readExplainRange } from './explain-log.ts'
 import { type HistoryOptions, historyTurns, type TurnPage } from './history.ts'
 import { shownPages } from './turn-events.ts'
@@ -14,8 +16,8 @@ import { shownPages } from './turn-events.ts'
 export type Inspection = {
   /** Its place, the same for all scopes of one tenant. */
   readonly ref: ConversationRef
-  /** Null when there is none. */
-  record(): Promise<ConversationRecord | null>
+  /** Null when there is none. `action`: what it is read for, which `authorize` is asked about, with the call that it is about. Default: 'read'. */
+  record(action?: AuthorizeAction, about?: AboutCall): Promise<ConversationRecord | null>
   /** What each model call was given, as far as the agent's audit keeps it. */
   modelCalls(range?: ModelCallRange): Promise<ModelCall[]>
   /** How each event was in the prompt of a call; of several attempts the last. Null when there is no such call. */

@@ -1,37 +1,105 @@
 import type { ErrorCode } from '../../base/errors/codes.ts'
 import type { PerdureError } from '../../base/errors/perdure-error.ts'
-import { readOptions } from '../../base/errors/read-options.ts'
-import { ConversationQuarantinedError } from '../../base/errors/runtime-errors.ts'
+import { readArgument, readOptions } from '../../base/errors/read-options.ts'
+import { ConversationQuarantinedError, ScopeMissingError } from '../../base/errors/runtime-errors.ts'
 import { ConversationUnreadableError } from '../../base/errors/store-errors.ts'
-import type { Json } from '../../base/json.ts'
+import type { Json, JsonObject } from '../../base/json.ts'
 import { flowOfAgent, sessionAgent } from '../../define/define-flow.ts'
 import { parentCallOf } from '../../engine/child/child-calls.ts'
 import type { EngineNode } from '../../engine/node.ts'
-import type { SuspensionKind } from '../../log/events.ts'
-import type { ConversationStatus } from '../../log/fsm-state.ts'
-import { checkId, checkOneOf, checkWhole, readPage } from '../../store/checks.ts'
+import { argsDigest } from '../../log/codec.ts'
+import type { DoneBefore, SuspensionKind } from '../../log/events.ts'
+import type { ConversationStatus, LastMessage } from '../../log/fsm-state.ts'
+import { checkId, checkOneOf, checkWhole, readInboxFilter, readPage } from '../../store/checks.ts'
 import type { ConversationFilter, ConversationRecord, Parent, PendingCall } from '../../store/records.ts'
-import type { Page, TenantStore } from '../../store/store.ts'
+import type { InboxFilter, Page, TenantStore } from '../../store/store.ts'
 import type { CallPath } from '../../view/view.ts'
+import { describedBy } from '../../view/view-of.ts'
 import type { ForkOptions } from '../conversation.ts'
+import { argsSchemaOf } from './args-schema.ts'
+
+export type { LastMessage } from '../../log/fsm-state.ts'
 
 /** What a list tells of a conversation or a session. */
-export type ListedConversation = ConversationRecord & {
+export type ListedConversation = Omit<ConversationRecord, 'status'> & {
+  readonly status: ListStatus
+  /** The beginning of its newest message as of the last time that it came to rest; null where there is none, or the caller may not read it. */
+  readonly lastMessage: LastMessage | null
   /**
-   * Why this process cannot work on it: it is quarantined, its row is damaged, or, where it has tried, its code differs from the record, or it
-   * does not know an event. Not in the log.
+   * Why no process works on it: it is quarantined, its row is damaged, or the scope of its turn cannot be restored. Or why this process cannot: where it has tried, its code differs from the record, or it
+   * does not know an event.
    */
   readonly problem?: { readonly code: ErrorCode; readonly message: string }
 }
 
 export function listedConversation(record: ConversationRecord, problem: PerdureError | null): ListedConversation {
   const told = problemIn(record) ?? problem
-  return told ? { ...record, problem: { code: told.code, message: told.message } } : record
+  const listed = { ...record, status: listStatus(record), lastMessage: lastMessageIn(record) }
+  return told ? { ...listed, problem: { code: told.code, message: told.message } } : listed
 }
 
-function problemIn({ id, unreadable, quarantine }: ConversationRecord): PerdureError | null {
+/** Rows may be of other versions, and of any writer. */
+function lastMessageIn({ fsmState }: ConversationRecord): LastMessage | null {
+  const { role, text } = Object(fsmState?.lastMessage) as Partial<LastMessage>
+  return (role === 'user' || role === 'assistant') && typeof text === 'string' ? { role, text } : null
+}
+
+/**
+ * The status of a conversation or a session as people read it: what waits for an answer is `waiting`, and a session that has ended is `done`. Rows of a store say
+ * `suspended` and `ended`.
+ */
+export type ListStatus = Exclude<ConversationStatus, 'suspended'> | 'waiting' | 'done'
+
+export const listStatuses: readonly ListStatus[] = [
+  ...(['active', 'waiting', 'sleeping', 'idle', 'ended', 'done', 'failed'] as const),
+]
+
+function listStatus({ kind, status }: ConversationRecord): ListStatus {
+  return listStatusOf(kind, status)
+}
+
+export function listStatusOf(kind: ConversationRecord['kind'], status: ConversationStatus): ListStatus {
+  if (status === 'suspended') return 'waiting'
+  return kind === 'flow' && status === 'ended' ? 'done' : status
+}
+
+function rowStatus(status: ListStatus): ConversationStatus {
+  if (status === 'waiting') return 'suspended'
+  return status === 'done' ? 'ended' : status
+}
+
+/** The row that an entry of a list was made from. */
+export function listedRow({ problem: _, lastMessage: _excerpt, ...listed }: ListedConversation): ConversationRecord {
+  return { ...listed, status: rowStatus(listed.status) }
+}
+
+/** Which conversations and sessions a list has. */
+export type ListFilter = Omit<ConversationFilter, 'status' | 'ids'> & { readonly status?: ListStatus }
+
+/** A filter of conversations as the store knows it. */
+export function readListFilter(filter: ListFilter | undefined): ConversationFilter | undefined {
+  const status = readArgument('filter', () => filter?.status)
+  if (status === undefined) return filter as ConversationFilter | undefined
+  checkOneOf('status', status, listStatuses)
+  const only =
+    status === 'done' ? { kind: 'flow' as const } : status === 'ended' ? { kind: 'conversation' as const } : {}
+  return { ...filter, ...only, status: rowStatus(status) }
+}
+
+/** The direct forks of a conversation or a session, the newest first. */
+export async function listedForks(
+  store: TenantStore,
+  id: string,
+  page: Page | undefined,
+): Promise<ListedConversation[]> {
+  const forks = await store.listConversations({ ...readPage(page), forkOf: id })
+  return forks.map((fork) => listedConversation(fork, null))
+}
+
+function problemIn({ id, unreadable, quarantine, fsmState }: ConversationRecord): PerdureError | null {
   if (unreadable) return new ConversationUnreadableError(id, unreadable)
-  return quarantine ? new ConversationQuarantinedError(id) : null
+  if (quarantine) return new ConversationQuarantinedError(id)
+  return typeof fsmState?.scopeMissing === 'string' ? new ScopeMissingError(id, fsmState.scopeMissing) : null
 }
 
 /** How much of a lineage is read. */
@@ -68,10 +136,16 @@ async function parentOf(store: TenantStore, id: string): Promise<{ id: string; a
 /** Something that waits for an answer: a call, or a question of a session. */
 export type InboxItem = InboxCall | InboxQuestion
 
-type Listed = PendingCall & {
-  /** The same as `id` and `name`, as pending items call them, so that an item can be handed to whatever takes one. */
+/** The row of a call, with the names that pending items have, so that an item can be handed to whatever takes one. */
+type Listed = Omit<PendingCall, 'id' | 'name' | 'notice'> & {
   readonly callId: string
   readonly tool: string
+  /** Names `args`. An answer with it counts only for these arguments: see `AnswerOptions`. */
+  readonly digest: string
+  /** As in a pending item. */
+  readonly description?: string
+  /** As in a pending item: the same was done in an earlier variant of the turn. */
+  readonly doneBefore?: DoneBefore
   /** This process does not have the code of its agent or flow, so an answer waits for one that does. */
   readonly agentMissing: boolean
   /** From the conversation that callers talk to, over the calls of child agents, down to this call. */
@@ -79,7 +153,11 @@ type Listed = PendingCall & {
 }
 
 /** A call that waits for an answer. */
-export type InboxCall = Listed & { readonly kind: SuspensionKind }
+export type InboxCall = Listed & {
+  readonly kind: SuspensionKind
+  /** JSON Schema of the arguments of an approval, for a form. Absent where this process does not have the tool, and above 16 KiB. */
+  readonly argsSchema?: JsonObject
+}
 
 /** A question of a session: what `suspend` or `request` asked. The session's id is `conversationId`. */
 export type InboxQuestion = Listed & {
@@ -98,10 +176,10 @@ type Known = Pick<EngineNode, 'agents' | 'addressable' | 'flows'>
 const defaultPage = 100
 
 /** A page of what waits for an answer in a tenant, the newest first. What waits for a child agent is not in it: the child's own calls are. */
-export async function inbox(store: TenantStore, node: Known, given?: Page): Promise<InboxItem[]> {
-  const { before, limit = defaultPage, maxBytes } = readPage(given)
+export async function inbox(store: TenantStore, node: Known, given?: InboxFilter): Promise<InboxItem[]> {
+  const { owner, before, limit = defaultPage, maxBytes } = readInboxFilter(given)
   const found: PendingCall[] = []
-  const bounds = { limit, ...(maxBytes === undefined ? {} : { maxBytes }) }
+  const bounds = { limit, ...(owner === undefined ? {} : { owner }), ...(maxBytes === undefined ? {} : { maxBytes }) }
   for (let cursor = before; ; ) {
     const rows = await store.pendingInbox({ ...(cursor === undefined ? {} : { before: cursor }), ...bounds })
     found.push(...rows.filter(({ kind }) => kind !== 'sub_agent'))
@@ -112,43 +190,61 @@ export async function inbox(store: TenantStore, node: Known, given?: Page): Prom
   }
   const paths = new Paths(store)
   const items = found.slice(0, limit).map(async (call): Promise<InboxItem> => {
-    const { kind } = call
+    const { id: callId, name: tool, kind, notice, ...row } = call
     if (kind === 'flow') return inboxQuestion(call, node)
-    const path = await paths.of(call.conversationId, call.id)
+    const path = await paths.of(call.conversationId, callId)
     const known = path.length > 1 ? node.agents : node.addressable
     const agentMissing = call.agent === null || !known.has(call.agent)
-    return { ...call, kind, callId: call.id, tool: call.name, agentMissing, path }
+    const argsSchema = argsSchemaOf(call, node.agents)
+    const told = { ...describedBy(row.prompt), ...notice }
+    const listed = { ...row, ...told, kind, callId, tool, digest: argsDigest(call.args), agentMissing, path }
+    return argsSchema ? { ...listed, argsSchema } : listed
   })
   return Promise.all(items)
 }
 
-function inboxQuestion(row: PendingCall, { flows }: Known): InboxQuestion {
-  const { id, conversationId, name, round, args, prompt, createdAt } = row
+function inboxQuestion({ id, name, notice: _, ...row }: PendingCall, { flows }: Known): InboxQuestion {
+  const { conversationId, round, args, prompt, createdAt } = row
   const flow = flowOfAgent(row.agent) ?? ''
   const path = [{ conversationId, callId: id }]
-  const listed = { ...row, kind: 'flow' as const, callId: id, tool: name, agentMissing: !flows.has(flow), path }
+  const digest = argsDigest(args)
+  const listed = { ...row, kind: 'flow' as const, callId: id, tool: name, digest, agentMissing: !flows.has(flow), path }
   return { ...listed, flow, seq: round, tag: args, schema: prompt, at: createdAt }
 }
 
 /** The status of a session in a list. A list reads rows, not logs: `running` is every session that some process works on or has to. */
-export type SessionStatus = 'running' | 'suspended' | 'sleeping' | 'dormant' | 'done' | 'failed'
+export type SessionStatus = 'running' | 'waiting' | 'sleeping' | 'dormant' | 'done' | 'failed'
 
 /** `before` is the id of the last session of the previous page. */
 export type SessionFilter = Page & {
   /** Only sessions of this flow. */
   readonly flow?: string
+  /** Only those that this user started. */
+  readonly owner?: string
   readonly status?: SessionStatus
+  /** Only those with this text in their title or id: see `ConversationFilter`. */
+  readonly text?: string
 }
 
 /** What a list tells of a session. */
 export type ListedSession = Pick<
   ListedConversation,
-  'id' | 'title' | 'parent' | 'lastSeq' | 'createdAt' | 'updatedAt' | 'quarantine' | 'unreadable' | 'problem'
+  | 'id'
+  | 'owner'
+  | 'title'
+  | 'parent'
+  | 'lastSeq'
+  | 'createdAt'
+  | 'updatedAt'
+  | 'quarantine'
+  | 'unreadable'
+  | 'problem'
+  | 'waiting'
 > & { readonly flow: string; readonly status: SessionStatus }
 
 const rowStatuses = {
   running: 'active',
-  suspended: 'suspended',
+  waiting: 'suspended',
   sleeping: 'sleeping',
   dormant: 'idle',
   done: 'ended',
@@ -157,39 +253,47 @@ const rowStatuses = {
 
 /** A filter of sessions as the store knows it. */
 export function readSessionFilter(given: SessionFilter | undefined): ConversationFilter {
-  const { flow, status, ...page } = readOptions<SessionFilter, keyof SessionFilter>('filter', given ?? {}, [
-    ...['flow', 'status', 'before', 'limit', 'maxBytes'],
-  ] as (keyof SessionFilter)[])
+  const { flow, owner, status, text, ...page } = readOptions<SessionFilter, keyof SessionFilter>(
+    'filter',
+    given ?? {},
+    [...['flow', 'owner', 'status', 'text', 'before', 'limit', 'maxBytes']] as (keyof SessionFilter)[],
+  )
   if (flow !== undefined) checkId('flow', flow)
+  if (owner !== undefined) checkId('owner', owner)
   if (status !== undefined) checkOneOf('status', status, Object.keys(rowStatuses) as SessionStatus[])
   return {
     ...readPage(page),
     kind: 'flow',
     ...(flow === undefined ? {} : { agent: sessionAgent(flow) }),
+    ...(owner === undefined ? {} : { owner }),
     ...(status === undefined ? {} : { status: rowStatuses[status] }),
+    ...(text === undefined ? {} : { text }),
   }
 }
 
-export function listedSession(record: ListedConversation): ListedSession {
-  const { id, title, parent, lastSeq, createdAt, updatedAt, quarantine, unreadable, problem } = record
+export function listedSession(record: ConversationRecord, given: PerdureError | null): ListedSession {
+  const { id, owner, title, parent, lastSeq, createdAt, updatedAt, quarantine, unreadable, waiting } = record
+  const { problem } = listedConversation(record, given)
   return {
     ...{
       id,
+      owner,
       flow: flowOfAgent(record.agent) ?? '',
-      status: statusOfRow(record.status),
+      status: sessionStatusOf(record.status),
       title,
       parent,
       lastSeq,
       createdAt,
       updatedAt,
     },
+    ...(waiting === undefined ? {} : { waiting }),
     ...(quarantine ? { quarantine } : {}),
     ...(unreadable ? { unreadable } : {}),
     ...(problem ? { problem } : {}),
   }
 }
 
-function statusOfRow(row: ConversationStatus): SessionStatus {
+export function sessionStatusOf(row: ConversationStatus): SessionStatus {
   return (Object.keys(rowStatuses) as SessionStatus[]).find((status) => rowStatuses[status] === row)!
 }
 

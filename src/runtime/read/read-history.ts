@@ -3,7 +3,7 @@ import type { LogEvent } from '../../log/events.ts'
 import { knownPart } from '../../log/validate-event.ts'
 import { pagesAfter, readBounds, yieldToEventLoop } from '../../store/log-pages.ts'
 import type { EventPage, TenantStore } from '../../store/store.ts'
-import { PageNotes } from './page-notes.ts'
+import { PageNotes, type Variants, WithdrawnTurns } from './history-pages.ts'
 import { GatheredEvents, isMessage, sizeOf, TurnEvents } from './turn-events.ts'
 
 export type HistoryRange = { readonly before?: number; readonly limit: number; readonly maxBytes: number }
@@ -20,6 +20,8 @@ export type HistoryRead = {
   readonly end: PageEnd
   /** What this version cannot read past: nothing after it is on the page. */
   readonly unknownEvent: UnknownEvent | null
+  /** Of turns that are there in place of others, by the places of their first messages. */
+  readonly variants: ReadonlyMap<number, Variants>
 }
 
 /**
@@ -42,13 +44,16 @@ const backBytes = 1024 * 1024
 export async function readHistory(store: TenantStore, id: string, range: HistoryRange): Promise<HistoryRead> {
   const { before, limit, maxBytes } = range
   const end = await endAt(store, id, before)
-  const { events: back, notes, isWhole, unknownEvent } = await readBack(store, id, range)
+  const { events: read, notes, isWhole, unknownEvent, withdrawn } = await readBack(store, id, range)
+  const rest = await withdrawn.restOf(store, id, read)
+  const back = rest.length === 0 ? read : [...read, ...rest].sort((one, other) => one.seq - other.seq)
+  const variants = withdrawn.variants()
   const starts = turnStarts(back)
   const byTurns = isWhole || starts.length > limit ? (starts.slice(-limit)[0] ?? null) : null
   const byBytes = cutFor(back, maxBytes)
   const isCut = byBytes !== null && byBytes.seq > (byTurns?.seq ?? 0)
   const first = isCut ? byBytes : byTurns
-  if (!first) return { events: [], turnIds: [], previous: null, before: null, notes, end, unknownEvent }
+  if (!first) return { events: [], turnIds: [], previous: null, before: null, notes, end, unknownEvent, variants }
   const previous = isCut ? null : (starts.findLast(({ seq }) => seq < first.seq) ?? null)
   const shown = onwards(back, previous ?? first)
   const begun = starts.filter(({ seq }) => seq >= first.seq).map(({ turnId }) => turnId)
@@ -61,6 +66,7 @@ export async function readHistory(store: TenantStore, id: string, range: History
     notes,
     end,
     unknownEvent,
+    variants,
   }
   if (before === undefined || end.isOfModel || unknownEvent) return page
   return readRest(store, id, page, before, maxBytes)
@@ -79,24 +85,27 @@ type Back = {
   readonly notes: PageNotes
   readonly isWhole: boolean
   readonly unknownEvent: UnknownEvent | null
+  readonly withdrawn: WithdrawnTurns
 }
 
-/** Enough events for so many turns or bytes; `isWhole`: back to the beginning. */
+/** Enough events for so many turns or bytes, without withdrawn turns; `isWhole`: back to the beginning. */
 async function readBack(store: TenantStore, id: string, { before, limit, maxBytes }: HistoryRange): Promise<Back> {
   const gathered = new GatheredEvents(maxBytes)
   const notes = new PageNotes(maxBytes)
+  const withdrawn = new WithdrawnTurns()
   let unknownEvent: UnknownEvent | null = null
   let cursor = before
   for (let count = limit * eventsPerTurn; ; count *= 4) {
     const bounds = { limit: Math.min(count, readBounds.limit), maxBytes: backBytes }
     const page = await store.pageEvents(id, { ...bounds, ...(cursor === undefined ? {} : { before: cursor }) })
-    const unknown = gathered.addBefore(notes.takeFrom(page))
+    const unknown = gathered.addBefore(withdrawn.outside(notes.takeFrom(page)))
     if (unknown) notes.endAt(unknown.seq)
     unknownEvent = unknown ?? unknownEvent
     const { events, isFull } = gathered
     const isWhole = !page.hasMore || !page.first
-    if (isWhole || (isFull && events.some(mayBegin)) || turnStarts(events).length > limit)
-      return { events, notes, isWhole, unknownEvent }
+    const isEnough = (isFull && events.some(mayBegin)) || turnStarts(events).length > limit
+    if (isWhole || (isEnough && withdrawn.isClosed(page.first!.seq)))
+      return { events, notes, isWhole, unknownEvent, withdrawn }
     cursor = page.first?.seq
     await yieldToEventLoop()
   }

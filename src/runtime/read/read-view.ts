@@ -1,9 +1,14 @@
 import { EventUnknownError } from '../../base/errors/log-errors.ts'
 import { readOptions } from '../../base/errors/read-options.ts'
+import { InvalidArgumentError } from '../../base/errors/store-errors.ts'
 import { loadChildren } from '../../engine/child/child-calls.ts'
 import type { Channels } from '../../engine/live/log-poll.ts'
-import { shownBytes, trimState } from '../../log/trim-state.ts'
+import { emptyState } from '../../log/state.ts'
+import { foldWithin, shownBytes, trimState } from '../../log/trim-state.ts'
+import { knownPart } from '../../log/validate-event.ts'
 import { checkWhole } from '../../store/checks.ts'
+import { pagesAfter } from '../../store/log-pages.ts'
+import { usableBase } from '../../store/records.ts'
 import type { TenantStore } from '../../store/store.ts'
 import { loadReadable, loadWhole, type WorkingSets } from '../../store/working-sets.ts'
 import type { View } from '../../view/view.ts'
@@ -13,6 +18,11 @@ import { childrenOf, viewOf, withChildren } from '../../view/view-of.ts'
 export type ViewOptions = {
   /** About how many bytes of its newest messages; `View.before` says where the rest is. Default: 1 MiB. */
   readonly maxBytes?: number
+  /**
+   * As it was after this event, without anything live: what a fork at this event shows, with the calls that were open then. 0: before the first. Reads the log
+   * from its newest summary at or before it, else from its beginning. Default: now.
+   */
+  readonly at?: number
 }
 
 type Parts = {
@@ -24,8 +34,9 @@ type Parts = {
 
 /** What a person is shown now, with what is live here. A log that a later version has written to is shown up to there. */
 export async function readView(parts: Parts, id: string, options?: ViewOptions): Promise<View> {
-  const { maxBytes = shownBytes } = readOptions('options', options, ['maxBytes'])
+  const { maxBytes = shownBytes, at } = readOptions('options', options, ['maxBytes', 'at'])
   checkWhole('maxBytes', maxBytes, 1)
+  if (at !== undefined) return readViewAt(parts, id, at, maxBytes)
   const { tenant, channels } = parts
   const channel = channels.peek(tenant, id)
   const { state, unknownEvent } = await readState(parts, id, maxBytes)
@@ -36,6 +47,21 @@ export async function readView(parts: Parts, id: string, options?: ViewOptions):
     childrenOf(id, state, (childId) => children.get(childId) ?? null),
   )
   return unknownEvent ? { ...whole, unknownEvent } : whole
+}
+
+async function readViewAt({ store }: Parts, id: string, at: number, maxBytes: number): Promise<View> {
+  checkWhole('at', at, 0)
+  const summary = await store.latestSummary(id)
+  const base = summary && summary.toSeq <= at ? usableBase(summary) : null
+  let state = base ? { ...base, hasOlder: true } : emptyState
+  for await (const page of pagesAfter(store, id, { after: state.lastSeq, before: at + 1 })) {
+    const { known, unknownEvent } = knownPart([...page.events])
+    state = foldWithin(known, state, 2 * maxBytes, maxBytes)
+    if (unknownEvent) return { ...viewOf(id, trimState(state, maxBytes)), unknownEvent }
+  }
+  if (state.lastSeq < at)
+    throw new InvalidArgumentError('at', `is ${at}, past the end of '${id}' at ${state.lastSeq}; use a seq of its log`)
+  return viewOf(id, trimState(state, maxBytes))
 }
 
 async function readState(

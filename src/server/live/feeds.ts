@@ -1,11 +1,13 @@
 import type { Logger } from '../../base/logger.ts'
 import type { Conversation } from '../../runtime/conversation.ts'
+import type { TenantChanges } from '../../runtime/read/tenant-changes.ts'
 import type { ConversationRef } from '../../store/records.ts'
 import type { Disclosure } from '../../view/disclose.ts'
 import type { Limits } from '../server-options.ts'
 import { Feed, type Followed, type Follower } from './feed.ts'
 import type { Cursor } from './frame.ts'
 import type { Subscription } from './subscription.ts'
+import { TenantFeed } from './tenant-feed.ts'
 
 /**
  * What a feed watches. `conversation` must disclose exactly what `disclosure` says, since all clients share the feed.
@@ -25,6 +27,8 @@ export class Feeds {
   readonly #logger: Logger
   readonly #feeds = new Map<string, Feed>()
   readonly #lingering = new Map<string, NodeJS.Timeout>()
+  readonly #tenants = new Map<string, TenantFeed>()
+  readonly #lingeringTenants = new Map<string, NodeJS.Timeout>()
   /** Streams of one client each. */
   readonly #streams = new Set<Subscription>()
   #isClosed = false
@@ -66,6 +70,33 @@ export class Feeds {
     this.#streams.delete(subscription)
   }
 
+  /** The feed of a tenant, shared by all its clients. Null when the server is closing. */
+  tenant(changes: TenantChanges): TenantFeed | null {
+    if (this.#isClosed) return null
+    const { tenant } = changes
+    clearTimeout(this.#lingeringTenants.get(tenant))
+    this.#lingeringTenants.delete(tenant)
+    const known = this.#tenants.get(tenant)
+    if (known) return known
+    const feed = new TenantFeed(changes, this.#logger, () => this.#lingerTenant(tenant))
+    this.#tenants.set(tenant, feed)
+    return feed
+  }
+
+  #lingerTenant(tenant: string): void {
+    if (this.#isClosed) return
+    clearTimeout(this.#lingeringTenants.get(tenant))
+    const timer = setTimeout(() => {
+      this.#lingeringTenants.delete(tenant)
+      const feed = this.#tenants.get(tenant)
+      if (!feed || feed.clients > 0) return
+      this.#tenants.delete(tenant)
+      feed.close()
+    }, this.#limits.lingerMs)
+    timer.unref()
+    this.#lingeringTenants.set(tenant, timer)
+  }
+
   async #with<T>(
     { ref, conversation, disclosure }: Watched,
     join: (feed: Feed) => Promise<T | null>,
@@ -85,6 +116,9 @@ export class Feeds {
     this.#lingering.clear()
     for (const feed of this.#feeds.values()) feed.close()
     this.#feeds.clear()
+    for (const timer of this.#lingeringTenants.values()) clearTimeout(timer)
+    for (const feed of this.#tenants.values()) feed.close()
+    this.#tenants.clear()
     for (const subscription of this.#streams) subscription.close()
   }
 

@@ -2,7 +2,8 @@ import { randomBytes } from 'node:crypto'
 import { existsSync, statSync } from 'node:fs'
 import { chmod, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { isSameSecret, requireSecret } from '../guard/secret.ts'
+import { bearerToken, isSameSecret, operatorToken, requireSecret } from '../guard/secret.ts'
+import type { StudioSignIn } from '../studio/studio-sign-in.ts'
 
 /** How tools on the same machine reach a server. Read it with `readLocalAccess`. */
 export type LocalAccess = {
@@ -11,6 +12,8 @@ export type LocalAccess = {
   readonly token: string
   /** Opens the operator routes and nothing else. Only with `upkeep`. */
   readonly operatorToken?: string
+  /** Where the studio is. Only with `studio`. */
+  readonly studioUrl?: string
 }
 
 /**
@@ -27,6 +30,10 @@ export class LocalToken {
     this.#operatorToken = hasOperators ? newSecret() : null
   }
 
+  get hasOperators(): boolean {
+    return this.#operatorToken !== null
+  }
+
   isOfUser(given: string | null): boolean {
     return given !== null && isSameSecret(given, this.#token)
   }
@@ -36,11 +43,11 @@ export class LocalToken {
   }
 
   /** Writes the file. Only its owner can read it, from the moment it exists. */
-  async write(url: string): Promise<void> {
+  async write(url: string, studioUrl: string | null = null): Promise<void> {
     await makeFolder(dirname(this.#file), { mode: 0o700 })
     const draft = `${this.#file}.${process.pid}.${randomBytes(4).toString('hex')}`
     const operator = this.#operatorToken === null ? {} : { operatorToken: this.#operatorToken }
-    const access: LocalAccess = { url, token: this.#token, ...operator }
+    const access: LocalAccess = { url, token: this.#token, ...operator, ...(studioUrl !== null && { studioUrl }) }
     await writeFile(draft, `${JSON.stringify(access)}\n`, { mode: 0o600, flag: 'wx' })
     await chmod(draft, 0o600)
     await rename(draft, this.#file)
@@ -79,5 +86,33 @@ export async function makeFolder(path: string, options: { readonly mode?: number
   } catch (error) {
     // It existed, or another process created it first.
     if (!statSync(path, { throwIfNoEntry: false })?.isDirectory()) throw error
+  }
+}
+
+/** The secrets of one server run: those in its token file, and those of the pages that signed in. */
+export class LocalSecrets {
+  readonly #token: LocalToken
+  readonly #signIn: StudioSignIn | null
+
+  constructor(token: LocalToken, signIn: StudioSignIn | null) {
+    this.#token = token
+    this.#signIn = signIn
+  }
+
+  isOfUser(given: string | null): boolean {
+    return this.#token.isOfUser(given) || this.#signIn?.isOfUser(given) === true
+  }
+
+  isOfOperator(given: string | null): boolean {
+    return this.#token.isOfOperator(given) || this.#signIn?.isOfOperator(given) === true
+  }
+
+  /**
+   * Whether a request may have a new sign-in code. A code stands for both secrets, so only a holder of the file, which has
+   * both, may ask for one: a page that signed in cannot make another.
+   */
+  mayIssue(request: Request): boolean {
+    const isOperator = !this.#token.hasOperators || this.#token.isOfOperator(operatorToken(request))
+    return isOperator && this.#token.isOfUser(bearerToken(request))
   }
 }

@@ -5,6 +5,7 @@ import type { Route } from '../route.ts'
 import { conversationRoutes, fileRoutes, liveRoutes, recordRoutes } from './conversations.ts'
 import { flowRoutes } from './flows.ts'
 import { storeRoutes } from './store.ts'
+import { outboxRoutes, tenantRoutes } from './tenant.ts'
 import { callRoutes, turnRoutes } from './turns.ts'
 import { uiRoutes } from './ui.ts'
 
@@ -111,6 +112,7 @@ const healthRoutes: readonly Route[] = [
 export const allRoutes: readonly Route[] = [
   ...healthRoutes,
   ...openApiRoutes,
+  ...tenantRoutes,
   ...conversationRoutes,
   ...turnRoutes,
   ...callRoutes,
@@ -120,4 +122,5 @@ export const allRoutes: readonly Route[] = [
   ...flowRoutes,
   ...uiRoutes,
   ...storeRoutes,
+  ...outboxRoutes,
 ]

@@ -4,18 +4,17 @@ import { RuntimeClosedError, TurnNotFoundError } from '../../base/errors/runtime
 import { FileNotFoundError, InvalidRequestError, RateLimitedError } from '../../base/errors/server-errors.ts'
 import { ConversationNotFoundError } from '../../base/errors/store-errors.ts'
 import type { Json } from '../../base/json.ts'
+import { permissionOf } from '../../runtime/authorize/authorized-handles.ts'
 import type { Conversation } from '../../runtime/conversation.ts'
-import {
-  type ConversationFilter,
-  conversationStatuses,
-  type ModelCall,
-  type ModelCallRange,
-} from '../../store/records.ts'
+import { type ListFilter, listedConversation, listStatuses } from '../../runtime/read/lists.ts'
+import type { ModelCall, ModelCallRange } from '../../store/records.ts'
 import { empty, json, pageOf, requireConversation, truncateToLimit } from '../answer.ts'
+import { fileResponse } from '../file-response.ts'
 import { type Cursor, parseCursor } from '../live/frame.ts'
 import { eventStream, eventStreamHeaders } from '../live/subscription.ts'
-import { anything, emptyBody, limit, object, type Route, type RouteCall, seq, text } from '../route.ts'
+import { anything, emptyBody, limit, object, type Route, type RouteCall, searched, seq, text } from '../route.ts'
 import {
+  countOf,
   eventRange,
   eventsAnswer,
   forksOf,
@@ -35,21 +34,30 @@ export const conversationRoutes: readonly Route[] = [
     path: '/conversations',
     summary: 'Conversations, newest first',
     query: object({
-      status: { enum: conversationStatuses },
+      status: { enum: listStatuses },
       kind: { enum: ['conversation', 'flow'] },
       agent: text,
+      owner: { ...text, description: 'Only conversations that this user opened.' },
+      text: searched,
       forkOf: { ...text, description: 'Only direct forks of this conversation.' },
       before: text,
       limit: limit(200),
     }),
-    answer: { status: 200, description: 'Pass `before` for the next page; null when there is none.' },
+    answer: {
+      status: 200,
+      description:
+        'Pass `before` for the next page; null when there is none. The first page has `total` where more follow and only `kind=conversation`, `owner` and `status` are asked for.',
+    },
     async handle(call) {
       const { verbs, query } = call
-      const filter = query as ConversationFilter
-      const { items, before } = await pageOf(call, pageOfConversations, (page) =>
-        verbs.conversations({ ...filter, ...page }),
+      const filter = query as ListFilter
+      const { items, ...rest } = await pageOf(
+        call,
+        pageOfConversations,
+        (page) => verbs.conversations({ ...filter, ...page }),
+        async () => (filter.kind === 'conversation' ? countOf(call, ({ conversations }) => conversations) : null),
       )
-      return json({ conversations: items.map(listEntry), before })
+      return json({ conversations: items.map(listEntry), ...rest })
     },
   },
   {
@@ -58,7 +66,7 @@ export const conversationRoutes: readonly Route[] = [
     path: '/conversations/:id',
     summary: 'The list entry of one conversation',
     answer: { status: 200, description: 'The conversation.' },
-    handle: async (call) => json(listEntry((await requireConversation(call)).record)),
+    handle: async (call) => json(listEntry(listedConversation((await requireConversation(call, 'read')).record, null))),
   },
   {
     name: 'deleteConversation',
@@ -67,7 +75,7 @@ export const conversationRoutes: readonly Route[] = [
     summary: 'Deletes a conversation and everything that belongs to it',
     answer: { status: 204, description: 'It was deleted.' },
     async handle(call) {
-      const conversation = await requireConversation(call).then(
+      const conversation = await requireConversation(call, 'delete').then(
         (found) => found.conversation,
         (error: unknown) => deletable(call, error),
       )
@@ -79,14 +87,15 @@ export const conversationRoutes: readonly Route[] = [
     name: 'viewConversation',
     method: 'GET',
     path: '/conversations/:id/view',
-    summary: 'The current view of a conversation',
+    summary: 'The view of a conversation: now, or as it was after an event',
+    query: object({ at: { ...seq, description: 'The event. Default: now, with what is live.' } }),
     answer: {
       status: 200,
       description: 'The view. Pass `before` to `history` for older messages; null when there are none.',
     },
     async handle(call) {
-      const { conversation } = await requireConversation(call)
-      return truncateToLimit(call, async (maxBytes) => conversation.view({ maxBytes: maxBytes / 4 }))
+      const { conversation } = await requireConversation(call, 'read')
+      return truncateToLimit(call, async (maxBytes) => conversation.view({ ...call.query, maxBytes: maxBytes / 4 }))
     },
   },
   {
@@ -97,7 +106,7 @@ export const conversationRoutes: readonly Route[] = [
     query: object({ before: seq, limit: limit(100) }),
     answer: { status: 200, description: 'Pass `before` for the page of older messages; null when there is none.' },
     async handle(call) {
-      const { conversation } = await requireConversation(call)
+      const { conversation } = await requireConversation(call, 'read')
       return truncateToLimit(call, async (maxBytes) => conversation.history({ ...call.query, maxBytes }))
     },
   },
@@ -109,7 +118,7 @@ export const conversationRoutes: readonly Route[] = [
     query: eventRange,
     answer: pageOfEvents,
     async handle(call) {
-      const { conversation, record } = await requireConversation(call)
+      const { conversation, record } = await requireConversation(call, 'read')
       return eventsAnswer(call, call.verbs.inspect(conversation.id), { lastSeq: record.lastSeq })
     },
   },
@@ -121,7 +130,7 @@ export const conversationRoutes: readonly Route[] = [
     body: object({ name: { ...text, maxLength: 255 }, data: anything }, ['name', 'data']),
     answer: { status: 201, description: 'The `seq` of the note.' },
     async handle(call) {
-      const { conversation } = await requireConversation(call)
+      const { conversation } = await requireConversation(call, 'note')
       const { name, data } = call.body as { name: string; data: Json }
       return json(await conversation.note(name, data), 201)
     },
@@ -134,7 +143,7 @@ export const conversationRoutes: readonly Route[] = [
     body: object({ at: seq, id: text }),
     answer: { status: 201, description: 'The id of the copy.' },
     async handle(call) {
-      const { conversation } = await requireConversation(call)
+      const { conversation } = await requireConversation(call, 'fork')
       const fork = await conversation.fork(call.body as { at?: number; id?: string })
       return json({ id: fork.id }, 201)
     },
@@ -146,7 +155,7 @@ export const conversationRoutes: readonly Route[] = [
     summary: 'The direct forks of a conversation, newest first',
     query: object({ before: text, limit: limit(200) }),
     answer: pageOfForks,
-    handle: async (call) => forksOf(call, (await requireConversation(call)).conversation),
+    handle: async (call) => forksOf(call, (await requireConversation(call, 'read')).conversation),
   },
   {
     name: 'readLineage',
@@ -154,7 +163,7 @@ export const conversationRoutes: readonly Route[] = [
     path: '/conversations/:id/lineage',
     summary: 'The conversations it was forked from, back to the first',
     answer: lineageAnswer,
-    handle: async (call) => lineageOf((await requireConversation(call)).conversation),
+    handle: async (call) => lineageOf((await requireConversation(call, 'read')).conversation),
   },
   {
     name: 'renameConversation',
@@ -165,7 +174,7 @@ export const conversationRoutes: readonly Route[] = [
     answer: { status: 200, description: 'It has the title.' },
     async handle(call) {
       const { title } = call.body as { title: string | null }
-      await (await requireConversation(call)).conversation.rename(title)
+      await (await requireConversation(call, 'rename')).conversation.rename(title)
       return json({})
     },
   },
@@ -177,7 +186,7 @@ export const conversationRoutes: readonly Route[] = [
     body: emptyBody,
     answer: { status: 202, description: 'A process that has the agent continues it.' },
     async handle(call) {
-      await (await requireConversation(call)).conversation.continue()
+      await (await requireConversation(call, 'continue')).conversation.continue()
       return json({}, 202)
     },
   },
@@ -201,15 +210,18 @@ export const liveRoutes: readonly Route[] = [
     answer: { status: 200, description: 'Server-sent events.', type: 'text/event-stream' },
     async handle(call) {
       const cursor = cursorOf(call)
-      const { conversation } = await requireConversation(call)
+      const { conversation } = await requireConversation(call, 'read')
       const { feeds, settings } = call.server
       // A HEAD request opens no stream.
       if (call.request.method === 'HEAD') return new Response(null, { headers: eventStreamHeaders })
       if (feeds.subscribers >= settings.limits.streams) throw new RateLimitedError(1_000)
       const { ref } = call.verbs.inspect(conversation.id)
       const { disclosure } = call
-      const subscription = await feeds.subscribe({ ref, conversation, disclosure }, cursor)
+      const permission = permissionOf(conversation)
+      const shared = permission?.conversation ?? conversation
+      const subscription = await feeds.subscribe({ ref, conversation: shared, disclosure }, cursor)
       if (!subscription) throw new RuntimeClosedError()
+      if (permission) subscription.onClosed(permission.onLost(() => subscription.end()))
       onAbort(call.request.signal, () => subscription.close())
       return eventStream(subscription)
     },
@@ -238,7 +250,7 @@ export const recordRoutes: readonly Route[] = [
         'Model calls without their prompts. Pass the members of `next` for the next page; null when there is none.',
     },
     async handle(call) {
-      const { conversation } = await requireConversation(call)
+      const { conversation } = await requireConversation(call, 'audit')
       const { from, skip = 0, ...bounds } = call.query as ModelCallRange
       const place = from === undefined ? {} : { from, skip }
       const { calls, next } = await pageOfCalls(call, conversation.id, { contexts: false, ...bounds, ...place })
@@ -257,7 +269,7 @@ export const recordRoutes: readonly Route[] = [
       description: 'The attempts of this call. Pass the members of `next` for the next page; null when there is none.',
     },
     async handle(call) {
-      const { conversation } = await requireConversation(call)
+      const { conversation } = await requireConversation(call, 'audit')
       const turnRef = call.params['turnRef']!
       const { calls, next } = await pageOfCalls(call, conversation.id, { turnRef, ...call.query })
       if (calls.length === 0) throw new TurnNotFoundError(conversation.id, turnRef)
@@ -276,7 +288,7 @@ export const recordRoutes: readonly Route[] = [
       description: 'An explanation of each event on the page. Pass `after` for the next page; null when there is none.',
     },
     async handle(call) {
-      const { conversation } = await requireConversation(call)
+      const { conversation } = await requireConversation(call, 'audit')
       const turnRef = call.params['turnRef']!
       const page = await call.verbs.inspect(conversation.id).explain(turnRef, call.query)
       if (!page) throw new TurnNotFoundError(conversation.id, turnRef)
@@ -290,7 +302,7 @@ export const recordRoutes: readonly Route[] = [
     summary: 'The latest snapshot of a conversation',
     answer: { status: 200, description: '`snapshot` is null when there is none.' },
     async handle(call) {
-      const { conversation } = await requireConversation(call)
+      const { conversation } = await requireConversation(call, 'read')
       return json({ snapshot: await call.verbs.inspect(conversation.id).snapshot() })
     },
   },
@@ -326,43 +338,19 @@ export const fileRoutes: readonly Route[] = [
     method: 'GET',
     path: '/conversations/:id/files/:blob',
     summary: 'A file that a message of the conversation refers to, by its SHA-256',
+    query: object({
+      signed: {
+        ...text,
+        description: 'From a message: answers without an identity, from any origin, until it expires.',
+      },
+    }),
     answer: { status: 200, description: 'The file.', type: 'application/octet-stream' },
     async handle(call) {
-      const { conversation } = await requireConversation(call)
+      const { conversation } = await requireConversation(call, 'read')
       const blob = call.params['blob']!
       const file = /^[0-9a-f]{64}$/.test(blob) ? await call.verbs.inspect(conversation.id).file(blob) : null
       if (!file) throw new FileNotFoundError(conversation.id)
-      return new Response(streamOf(file.pieces), { headers: headersOf(file.mediaType) })
+      return fileResponse(file)
     },
   },
 ]
-
-/** Reads no faster than the client. */
-function streamOf(pieces: AsyncIterable<Uint8Array>): ReadableStream<Uint8Array> {
-  const iterator = pieces[Symbol.asyncIterator]()
-  return new ReadableStream<Uint8Array>(
-    {
-      async pull(controller) {
-        const { done, value } = await iterator.next()
-        if (done) controller.close()
-        else controller.enqueue(value)
-      },
-      cancel: async () => void (await iterator.return?.()),
-    },
-    { highWaterMark: 0 },
-  )
-}
-
-/**
- * The sender of a file chose its type. Only types that a browser displays without running anything are kept. All
- * others, such as HTML and SVG, are downloads.
- */
-function headersOf(mediaType: string): Record<string, string> {
-  const [type = ''] = mediaType.toLowerCase().split(';')
-  return harmless.test(type.trim())
-    ? { 'content-type': type.trim(), 'content-disposition': 'inline' }
-    : { 'content-type': 'application/octet-stream', 'content-disposition': 'attachment' }
-}
-
-const harmless =
-  /^(?:image\/(?:png|jpeg|gif|webp|avif|bmp)|(?:audio|video)\/[a-z0-9.+-]{1,60}|text\/plain|application\/pdf)$/

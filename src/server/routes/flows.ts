@@ -3,12 +3,21 @@ import { NoSessionError } from '../../base/errors/flow-errors.ts'
 import { InvalidRequestError } from '../../base/errors/server-errors.ts'
 import type { Json } from '../../base/json.ts'
 import type { FlowSession } from '../../runtime/flow-session.ts'
-import type { ListedSession, SessionFilter } from '../../runtime/read/lists.ts'
-import { empty, json, pageOf, truncateToLimit } from '../answer.ts'
-import { sessionStream } from '../live/session-stream.ts'
-import { eventStreamHeaders } from '../live/subscription.ts'
-import { anything, emptyBody, limit, object, type Route, type RouteCall, seq, text } from '../route.ts'
-import { eventRange, eventsAnswer, forksOf, lineageAnswer, lineageOf, pageOfEvents, pageOfForks } from './pages.ts'
+import type { SessionFilter } from '../../runtime/read/lists.ts'
+import { empty, json, pageOf, traceOfRequest, truncateToLimit } from '../answer.ts'
+import { eventStreamHeaders, sessionStream } from '../live/subscription.ts'
+import { anything, emptyBody, limit, object, type Route, type RouteCall, searched, seq, text } from '../route.ts'
+import {
+  countOf,
+  eventRange,
+  eventsAnswer,
+  forksOf,
+  lineageAnswer,
+  lineageOf,
+  pageOfEvents,
+  pageOfForks,
+  sessionEntry,
+} from './pages.ts'
 
 const key = { ...text, description: 'A repeated key repeats the request without effect.' }
 
@@ -36,17 +45,26 @@ export const flowRoutes: readonly Route[] = [
     summary: 'Sessions of flows, newest first',
     query: object({
       flow: text,
-      status: { enum: ['running', 'suspended', 'sleeping', 'dormant', 'done', 'failed'] },
+      owner: { ...text, description: 'Only sessions that this user started.' },
+      status: { enum: ['running', 'waiting', 'sleeping', 'dormant', 'done', 'failed'] },
+      text: searched,
       before: text,
       limit: limit(200),
     }),
-    answer: { status: 200, description: 'Pass `before` for the next page; null when there is none.' },
+    answer: {
+      status: 200,
+      description:
+        'Pass `before` for the next page; null when there is none. The first page has `total` where more follow and only `owner` and `status` are asked for.',
+    },
     async handle(call) {
       const filter = call.query as SessionFilter
-      const { items, before } = await pageOf(call, pageOfSessions, (page) =>
-        call.verbs.sessions({ ...filter, ...page }),
+      const { items, ...rest } = await pageOf(
+        call,
+        pageOfSessions,
+        (page) => call.verbs.sessions({ ...filter, ...page }),
+        () => countOf(call, ({ sessions }) => sessions),
       )
-      return json({ sessions: items.map(sessionEntry), before })
+      return json({ sessions: items.map(sessionEntry), ...rest })
     },
   },
   {
@@ -58,7 +76,8 @@ export const flowRoutes: readonly Route[] = [
     answer: standing,
     handle: async (call) => {
       const { input = null, ...options } = call.body as { input?: Json; key?: string }
-      return standingWithinLimit(call, (signal) => sessionOf(call).start(input, { ...options, signal }))
+      const traced = { ...options, ...traceOfRequest(call.request) }
+      return standingWithinLimit(call, (signal) => sessionOf(call).start(input, { ...traced, signal }))
     },
   },
   {
@@ -228,14 +247,6 @@ function seqAfter({ request, query }: RouteCall): number {
 }
 
 /** The list entry of a session. The text of a problem may quote the record. */
-function sessionEntry({ quarantine, problem, ...entry }: ListedSession) {
-  return {
-    ...entry,
-    ...(quarantine ? { quarantinedAt: quarantine.at } : {}),
-    ...(problem ? { problem: { code: problem.code } } : {}),
-  }
-}
-
 /** A session of another flow counts as missing. */
 async function requireSession(call: RouteCall): Promise<FlowSession<unknown, Json>> {
   const session = sessionOf(call)

@@ -1,10 +1,11 @@
 import type { Json, JsonObject } from '../../base/json.ts'
 import { encode } from '../../log/codec.ts'
 import type { LogEvent } from '../../log/events.ts'
+import type { JudgedPage } from '../../runtime/authorize/judged-page.ts'
 import type { Conversation } from '../../runtime/conversation.ts'
 import type { Inspection } from '../../runtime/read/inspect.ts'
-import type { ListedConversation } from '../../runtime/read/lists.ts'
-import type { ConversationRecord } from '../../store/records.ts'
+import type { ListedConversation, ListedSession } from '../../runtime/read/lists.ts'
+import type { Totals } from '../../runtime/read/totals.ts'
 import type { Page } from '../../store/store.ts'
 import { bytesAnswer, json, pageOf } from '../answer.ts'
 import { limit, object, type RouteCall, seq } from '../route.ts'
@@ -99,6 +100,19 @@ function written(event: LogEvent): Written {
   return { seq: event.seq, bytes: Buffer.from(encode(event)) }
 }
 
+/** How many of a kind the totals of the tenant have, where a list asks for nothing that they do not tell apart; null otherwise. */
+export async function countOf(
+  { verbs, query }: RouteCall,
+  among: (totals: Totals) => { readonly [status: string]: number },
+): Promise<number | null> {
+  const { owner, status, limit: _, kind: __, ...more } = query as Record<string, unknown>
+  if (Object.values(more).some((value) => value !== undefined)) return null
+  const totals = await verbs.totals(owner === undefined ? {} : { owner: owner as string })
+  if (!totals || totals.isPartial) return null
+  const counts = among(totals)
+  return typeof status === 'string' ? (counts[status] ?? 0) : Object.values(counts).reduce((sum, some) => sum + some, 0)
+}
+
 const forksPerPage = 50
 
 export const pageOfForks = {
@@ -108,7 +122,7 @@ export const pageOfForks = {
 
 export async function forksOf(
   call: RouteCall,
-  forked: { forks(page?: Page): Promise<ConversationRecord[]> },
+  forked: { forks(page?: Page): Promise<JudgedPage<ListedConversation>> },
 ): Promise<Response> {
   const { items, before } = await pageOf(call, forksPerPage, (page) => forked.forks(page))
   return json({ forks: items.map(listEntry), before })
@@ -127,15 +141,54 @@ export async function lineageOf(forked: Pick<Conversation, 'lineage'>): Promise<
   return json({ lineage, hasMore: lineage.length === ancestorsPerPage })
 }
 
+/** The list entry of a session. */
+export function sessionEntry({ quarantine, problem, ...entry }: ListedSession) {
+  return {
+    ...entry,
+    ...(quarantine ? { quarantinedAt: quarantine.at } : {}),
+    ...(problem ? { problem: { code: problem.code } } : {}),
+  }
+}
+
 /** The list entry of a conversation or session. */
 export function listEntry(record: ListedConversation) {
-  const { id, kind, agent, status, title, parent, lastSeq, createdAt, updatedAt, quarantine, unreadable, problem } =
-    record
+  const {
+    id,
+    kind,
+    agent,
+    owner,
+    status,
+    title,
+    parent,
+    lastSeq,
+    createdAt,
+    updatedAt,
+    waiting,
+    lastMessage,
+    quarantine,
+    unreadable,
+    problem,
+  } = record
   const told = {
     ...(quarantine ? { quarantinedAt: quarantine.at } : {}),
     ...(unreadable ? { unreadable } : {}),
     // The problem's text may quote the record.
     ...(problem ? { problem: { code: problem.code } } : {}),
   }
-  return { id, kind, agent, status, title, parent, lastSeq, createdAt, updatedAt, ...told }
+  const counted = waiting === undefined ? {} : { waiting }
+  return {
+    id,
+    kind,
+    agent,
+    owner,
+    status,
+    title,
+    parent,
+    lastSeq,
+    createdAt,
+    updatedAt,
+    ...counted,
+    lastMessage,
+    ...told,
+  }
 }

@@ -4,7 +4,10 @@ import { examineStore } from '../../upkeep/examine-store.ts'
 import { exportStore } from '../../upkeep/export-store.ts'
 import { importStore } from '../../upkeep/import-store.ts'
 import { migrateStore, unquarantine } from '../../upkeep/maintenance.ts'
-import { json } from '../answer.ts'
+import { readMetrics } from '../../upkeep/metrics.ts'
+import { prometheusType } from '../../upkeep/prometheus-text.ts'
+import { readStats, type StatsWindow } from '../../upkeep/stats.ts'
+import { bytesAnswer, json } from '../answer.ts'
 import { bodyChunks } from '../guard/read-body.ts'
 import { emptyBody, object, type Route, type RouteCall, seq, text } from '../route.ts'
 import type { UpkeepOptions } from '../server-options.ts'
@@ -15,6 +18,36 @@ const lines = (description: string) => ({ status: 200, description, type: linesT
 
 /** Operator routes: maintenance of the whole store. */
 export const storeRoutes: readonly Route[] = [
+  {
+    name: 'stats',
+    method: 'GET',
+    path: '/stats',
+    summary: 'How all tenants have been doing over the last hour or day, for operators',
+    isForOperators: true,
+    query: object({ window: { enum: ['hour', 'day'], description: 'Default: hour.' } }),
+    answer: { status: 200, description: 'Figures in buckets. `isPartial`: only the newest were read.' },
+    async handle(call) {
+      const { window } = call.query as { window?: StatsWindow }
+      return json(await readStats(upkeepIn(call).store, window))
+    },
+  },
+  {
+    name: 'metrics',
+    method: 'GET',
+    path: '/metrics',
+    summary: 'Figures of the whole store and counts of this process, for Prometheus, for operators',
+    isForOperators: true,
+    answer: {
+      status: 200,
+      description: 'The text format of Prometheus. `perdure_recent_*` are of the last five minutes.',
+      type: 'text/plain',
+    },
+    async handle(call) {
+      const { store, metrics } = upkeepIn(call)
+      const text = `${await readMetrics(store)}${metrics?.text() ?? ''}`
+      return bytesAnswer([Buffer.from(text)], { 'content-type': prometheusType })
+    },
+  },
   {
     name: 'exportStore',
     method: 'GET',

@@ -3,20 +3,32 @@ import { TurnNotFoundError } from '../../base/errors/runtime-errors.ts'
 import { SchemaNotAllowedError, TurnOptionsNotAllowedError } from '../../base/errors/server-errors.ts'
 import type { JsonObject } from '../../base/json.ts'
 import { outcomeOf, type TurnOutcome } from '../../engine/live/turn-outcome.ts'
-import type { MessageInput, SendOptions } from '../../engine/turn-options.ts'
+import type { MessageInput, RetryOptions, SendOptions } from '../../engine/turn-options.ts'
 import { seqOfFlowCall } from '../../log/flow-questions.ts'
 import { findTurn } from '../../log/state.ts'
 import { stateWeight } from '../../log/trim-state.ts'
+import type { AnswerOptions } from '../../runtime/answer-call.ts'
 import type { Conversation } from '../../runtime/conversation.ts'
+import type { InboxFilter } from '../../store/store.ts'
 import { GrowingView } from '../../view/growing-view.ts'
 import type { View } from '../../view/view.ts'
-import { json, pageOf, requireConversation } from '../answer.ts'
+import { json, pageOf, requireConversation, traceOfRequest } from '../answer.ts'
 import { withinByteBudget } from '../byte-budget.ts'
 import { anything, limit, object, type Route, type RouteCall, round, seq, text } from '../route.ts'
+import { countOf } from './pages.ts'
 
 const pageOfCalls = 50
 const longestMs = 3_155_760_000_000
 const key = { ...text, description: 'A repeated key repeats the answer: a retry gets `accepted` again.' }
+const digest = {
+  ...{ type: 'string', minLength: 64, maxLength: 64 },
+  description:
+    'The `digest` of the item that was shown. When the call has other arguments, that is `arguments_changed`.',
+}
+const force = {
+  type: 'boolean',
+  description: 'Also where a tool was started that must not be repeated by itself; otherwise that is `force_needed`.',
+}
 const answered = {
   status: 200,
   description: '`accepted`, or the answer that came first, with its sender and time.',
@@ -28,21 +40,39 @@ export const callRoutes: readonly Route[] = [
     method: 'GET',
     path: '/inbox',
     summary: 'All calls and questions of sessions that wait for an answer, newest first',
-    query: object({ before: text, limit: limit(200) }),
-    answer: { status: 200, description: 'Pass `before` for the next page; null when there is none.' },
-    handle: async (call) => json(await pageOf(call, pageOfCalls, (page) => call.verbs.inbox(page))),
+    query: object({
+      owner: { ...text, description: 'Only calls of conversations that this user opened.' },
+      before: text,
+      limit: limit(200),
+    }),
+    answer: {
+      status: 200,
+      description:
+        'Pass `before` for the next page; null when there is none. The first page has `total` where more follow.',
+    },
+    handle: async (call) =>
+      json(
+        await pageOf(
+          call,
+          pageOfCalls,
+          (page) => call.verbs.inbox({ ...(call.query as InboxFilter), ...page }),
+          () => countOf(call, ({ inbox }) => ({ waiting: inbox.waiting })),
+        ),
+      ),
   },
   {
     name: 'approveCall',
     method: 'POST',
     path: '/conversations/:id/calls/:callId/approve',
     summary: 'Approves a gated call, optionally with other arguments',
-    body: object({ args: anything, round, key }),
+    body: object({ args: anything, round, key, digest }),
     answer: answered,
     async handle(call) {
-      const { conversation } = await requireConversation(call)
       const { args } = call.body as { args?: unknown }
-      return json(await conversation.approve(refOf(call), { ...keyOf(call), ...(args === undefined ? {} : { args }) }))
+      const { conversation } = await requireConversation(call, 'approve', { call: refOf(call), args })
+      return json(
+        await conversation.approve(refOf(call), { ...optionsOf(call), ...(args === undefined ? {} : { args }) }),
+      )
     },
   },
   {
@@ -50,12 +80,12 @@ export const callRoutes: readonly Route[] = [
     method: 'POST',
     path: '/conversations/:id/calls/:callId/deny',
     summary: 'Denies a gated call',
-    body: object({ reason: text, round, key }),
+    body: object({ reason: text, round, key, digest }),
     answer: answered,
     async handle(call) {
-      const { conversation } = await requireConversation(call)
+      const { conversation } = await requireConversation(call, 'deny', { call: refOf(call) })
       const { reason } = call.body as { reason?: string }
-      const options = { ...keyOf(call), ...(reason === undefined ? {} : { reason }) }
+      const options = { ...optionsOf(call), ...(reason === undefined ? {} : { reason }) }
       return json(await conversation.deny(refOf(call), options))
     },
   },
@@ -64,11 +94,11 @@ export const callRoutes: readonly Route[] = [
     method: 'POST',
     path: '/conversations/:id/calls/:callId/answer',
     summary: 'Answers a question, a client tool or an interrupted call',
-    body: object({ value: anything, round, key }, ['value']),
+    body: object({ value: anything, round, key, digest }, ['value']),
     answer: answered,
     async handle(call) {
-      const { conversation } = await requireConversation(call)
-      return json(await conversation.answer(refOf(call), (call.body as { value: unknown }).value, keyOf(call)))
+      const { conversation } = await requireConversation(call, 'answer', { call: refOf(call) })
+      return json(await conversation.answer(refOf(call), (call.body as { value: unknown }).value, optionsOf(call)))
     },
   },
   {
@@ -76,14 +106,18 @@ export const callRoutes: readonly Route[] = [
     method: 'POST',
     path: '/conversations/:id/calls/:callId/resolve',
     summary: 'Answers any item of the inbox: true or false for an approval, otherwise the requested value',
-    body: object({ value: anything, round, key }, ['value']),
+    body: object({ value: anything, round, key, digest }, ['value']),
     answer: answered,
     async handle(call) {
       const id = call.params['id']!
-      // A question of a session is answered where it is listed.
-      if (seqOfFlowCall(id, call.params['callId']!) === null) await requireConversation(call)
       const { value } = call.body as { value: unknown }
-      return json(await call.verbs.resolve(id, refOf(call), value, keyOf(call)))
+      try {
+        return json(await call.verbs.resolve(id, refOf(call), value, optionsOf(call)))
+      } catch (error) {
+        // A question of a session is answered where it is listed.
+        if (seqOfFlowCall(id, call.params['callId']!) === null) await requireConversation(call, 'read')
+        throw error
+      }
     },
   },
   {
@@ -97,16 +131,16 @@ export const callRoutes: readonly Route[] = [
       description: '`accepted` with the deadline in `expiresAt`, or the answer or expiry that came first.',
     },
     async handle(call) {
-      const { conversation } = await requireConversation(call)
+      const { conversation } = await requireConversation(call, 'extendDeadline', { call: refOf(call) })
       const { expiresInMs } = call.body as { expiresInMs: number | null }
       return json(await conversation.extendDeadline(refOf(call), { expiresInMs }))
     },
   },
 ]
 
-function keyOf({ body }: RouteCall): { key?: string } {
-  const { key: given } = body as { key?: string }
-  return given === undefined ? {} : { key: given }
+function optionsOf({ body }: RouteCall): AnswerOptions {
+  const { key: given, digest: shown } = body as AnswerOptions
+  return { ...(given === undefined ? {} : { key: given }), ...(shown === undefined ? {} : { digest: shown }) }
 }
 
 function refOf({ params, body }: RouteCall): { callId: string; round?: number } {
@@ -149,6 +183,8 @@ export const turnRoutes: readonly Route[] = [
           description: 'A repeated key returns the same turn. May be sent as the header idempotency-key.',
         },
         whenBusy: { enum: ['reject', 'queue', 'interrupt', 'steer'] },
+        replaces: { ...text, description: 'The turn that the message takes the place of, with all after it.' },
+        force,
         output: {
           anyOf: [{ type: 'object' }, { const: false }],
           description: "A JSON Schema, if the server has `callerSchemas`; false turns off the agent's.",
@@ -156,6 +192,7 @@ export const turnRoutes: readonly Route[] = [
         untilTool: text,
         maxSteps: { ...limit(1_000_000), description: "At most the agent's limit." },
         maxTokens: { ...limit(Number.MAX_SAFE_INTEGER), description: "At most the agent's limit." },
+        data: { ...anything, description: 'Any JSON, recorded with the message; `turn.data` of hooks and tools.' },
       },
       ['message'],
     ),
@@ -167,7 +204,22 @@ export const turnRoutes: readonly Route[] = [
       const key = options.key ?? request.headers.get('idempotency-key') ?? undefined
       const id = params['id']!
       const conversation = agent === undefined ? verbs.conversation(id) : verbs.conversation(id, { agent })
-      const turn = await conversation.send(message, { ...options, ...(key === undefined ? {} : { key }) })
+      const given = { ...options, ...(key === undefined ? {} : { key }), ...traceOfRequest(request) }
+      const turn = await conversation.send(message, given)
+      return json({ turnId: turn.turnId }, 202)
+    },
+  },
+  {
+    name: 'retryTurn',
+    method: 'POST',
+    path: '/conversations/:id/retry',
+    summary: 'Sends the messages of a turn again, in its place: of the newest, or of the one named',
+    body: object({ turnId: text, key, force }),
+    answer: { status: 202, description: 'The messages are durable; their turn continues by itself.' },
+    async handle(call) {
+      const { conversation } = await requireConversation(call, 'send')
+      const { turnId, ...options } = call.body as { turnId?: string } & RetryOptions
+      const turn = await conversation.retry(turnId, { ...options, ...traceOfRequest(call.request) })
       return json({ turnId: turn.turnId }, 202)
     },
   },
@@ -180,7 +232,7 @@ export const turnRoutes: readonly Route[] = [
     query: object({ waitMs: { ...seq, description: 'How long to wait for it. Default: 0.' } }),
     answer: { status: 200, description: 'The outcome, or `status: running` when the time is up.' },
     async handle(call) {
-      const { conversation } = await requireConversation(call)
+      const { conversation } = await requireConversation(call, 'read')
       const { waitMs = 0 } = call.query as { waitMs?: number }
       const turnId = call.params['turnId']!
       const most = Math.min(waitMs, call.server.settings.limits.waitMs)
@@ -198,7 +250,7 @@ export const turnRoutes: readonly Route[] = [
       description: 'Its outcome; null when no turn was open; `terminating` when that takes longer.',
     },
     async handle(call: RouteCall) {
-      return cancelOpenTurn(call, (await requireConversation(call)).conversation)
+      return cancelOpenTurn(call, (await requireConversation(call, 'cancel')).conversation)
     },
   },
 ]

@@ -1,22 +1,30 @@
-import { AgentMismatchError, AgentMissingError, TurnEndedError } from '../../base/errors/runtime-errors.ts'
+import { AgentMismatchError, AgentMissingError } from '../../base/errors/runtime-errors.ts'
 import { InvalidRequestError } from '../../base/errors/server-errors.ts'
-import type { Json } from '../../base/json.ts'
-import type { WhenBusy } from '../../engine/turn-options.ts'
-import { findTurn, openTurn } from '../../log/state.ts'
+import { ConversationNotFoundError } from '../../base/errors/store-errors.ts'
+import type { Json, JsonObject } from '../../base/json.ts'
+import type { InputPart, WhenBusy } from '../../engine/turn-options.ts'
+import { openTurn } from '../../log/state.ts'
+import type { AuthorizeAction } from '../../runtime/authorize/authorize.ts'
 import type { Conversation } from '../../runtime/conversation.ts'
-import { turnIdOf } from '../../runtime/send-message.ts'
-import { empty, requireConversation, truncateToLimit } from '../answer.ts'
+import { empty, requireConversation, traceOfRequest, truncateToLimit } from '../answer.ts'
+import { filePath } from '../file-response.ts'
 import { eventStreamHeaders } from '../live/subscription.ts'
-import { emptyBody, limit, object, type Route, type RouteCall, seq, text } from '../route.ts'
-import { type ClientMessage, inputOf, readClientMessage } from '../ui/client-message.ts'
+import { limit, object, type Route, type RouteCall, seq, text } from '../route.ts'
+import { type ClientMessage, dataOf, inputOf, readClientMessage } from '../ui/client-message.ts'
+import { replacementFor } from '../ui/replaced-message.ts'
 import { answerClaims } from '../ui/ui-call-of.ts'
 import { uiStream, uiStreamHeaders } from '../ui/ui-stream.ts'
-import { isUnkeyedId, type UiMessage, uiMessagesOf } from '../ui/ui-turn-of.ts'
+import { type UiMessage, uiMessagesOf } from '../ui/ui-turn-of.ts'
 import { cancelOpenTurn } from './turns.ts'
 
 const chunks = {
   enum: ['v6', 'v7'],
   description: 'v7 also sends chunks that clients of AI SDK 6 do not accept. Default: v6.',
+}
+const loss = {
+  enum: ['error', 'resume'],
+  description:
+    '`resume`: when the stream has to be read again, it ends with a chunk `resume` instead of an `error`, and a chunk `caught-up` follows what happened before it began. For perdureTransport. Default: error.',
 }
 const answer = { status: 200, description: 'A UI message stream of the AI SDK.', type: 'text/event-stream' }
 
@@ -27,24 +35,37 @@ export const uiRoutes: readonly Route[] = [
     method: 'POST',
     path: '/ui/:agent',
     summary: 'Sends the newest message of a chat, or answers its waiting calls, and streams the turn',
-    query: object({ chunks }),
+    query: object({ chunks, loss }),
     body: object(
       {
         id: { ...text, description: 'The id of the conversation.' },
         messages: { type: 'array', minItems: 1, description: 'UI messages of the AI SDK; only the last one is read.' },
         trigger: { enum: ['submit-message', 'regenerate-message'] },
-        messageId: text,
+        messageId: {
+          ...text,
+          description: 'Of the message that is edited, or of the answer that is regenerated, where the page names it.',
+        },
+        force: {
+          type: 'boolean',
+          description: 'As in `retry`: for regenerating and editing past a tool that had an effect.',
+        },
         whenBusy: { enum: ['reject', 'queue', 'interrupt', 'steer'] },
+        data: { type: 'object', description: 'JSON that is recorded with the message: `turn.data`.' },
+        answerKey: {
+          ...text,
+          description: 'A repeated key repeats the answers: a retry is not told that it was late.',
+        },
+        answersOnly: { type: 'boolean', description: 'Ends the stream as soon as the answers are recorded.' },
       },
       ['id', 'messages', 'trigger'],
     ),
     answer,
     async handle(call) {
-      const { id, messages, trigger, whenBusy } = call.body as SendBody
+      const { id, messages, trigger, ...options } = call.body as SendBody
       const last = readClientMessage(messages.at(-1)!)
       const named = { ...call, params: { ...call.params, id } }
-      if (last.role === 'user') return sendAndStream(named, last, { trigger, ...(whenBusy ? { whenBusy } : {}) })
-      if (last.role === 'assistant' && trigger === 'submit-message') return answerAndStream(named, last)
+      if (last.role === 'user') return sendAndStream(named, last, { trigger, ...options })
+      if (last.role === 'assistant' && trigger === 'submit-message') return answerAndStream(named, last, options)
       throw new InvalidRequestError('body', 'the last message is not from a user')
     },
   },
@@ -53,16 +74,17 @@ export const uiRoutes: readonly Route[] = [
     method: 'GET',
     path: '/ui/:agent/:id/stream',
     summary: 'Streams the message of the open turn from its beginning',
-    query: object({ chunks }),
+    query: object({ chunks, loss, turn: { ...text, description: 'The turn to stream, also when it has ended.' } }),
     answer,
     async handle(call) {
-      const conversation = await chatOf(call)
+      const conversation = await resumable(call)
+      if (!conversation) return empty()
       // A HEAD request opens no stream.
       if (call.request.method === 'HEAD')
         return new Response(null, { headers: { ...eventStreamHeaders, ...uiStreamHeaders } })
-      const view = await conversation.view()
-      const open = openTurn(view.log)
-      return open ? uiStream(call, { conversation, turnId: open.turnId, seq: view.seq, held: null }) : empty()
+      const { seq: now, log } = await conversation.view()
+      const turnId = (call.query['turn'] as string | undefined) ?? openTurn(log)?.turnId
+      return turnId === undefined ? empty() : uiStream(call, { conversation, turnId, seq: now, held: null })
     },
   },
   {
@@ -80,14 +102,15 @@ export const uiRoutes: readonly Route[] = [
     }),
     answer: { status: 200, description: 'Pass `before` for the page of older messages; null when there is none.' },
     async handle(call) {
-      const conversation = await chatOf(call)
+      const conversation = await chatOf(call, 'read')
       const { open = 'true', ...asked } = call.query as { open?: string; before?: number; limit?: number }
       const view = await conversation.view()
       const isOpen = ({ metadata }: UiMessage) =>
         metadata?.['status'] === 'running' || metadata?.['status'] === 'waiting'
       return truncateToLimit(call, async (maxBytes) => {
-        const page = await call.verbs.inspect(conversation.id).turns({ ...asked, maxBytes })
-        const messages = uiMessagesOf(page.turns, view, call.server.uiTurns.fileUrl)
+        const inspection = call.verbs.inspect(conversation.id)
+        const page = await inspection.turns({ ...asked, maxBytes })
+        const messages = uiMessagesOf(page.turns, view, call.server.uiTurns.fileUrlOf(inspection.ref.tenant))
         return {
           messages: open === 'true' ? messages : messages.filter((shown) => !isOpen(shown)),
           before: page.before,
@@ -99,13 +122,13 @@ export const uiRoutes: readonly Route[] = [
     name: 'uiCancel',
     method: 'POST',
     path: '/ui/:agent/:id/cancel',
-    summary: 'Cancels the open turn; closing a stream does not',
-    body: emptyBody,
+    summary: 'Cancels the open turn, or the named one; closing a stream does not',
+    body: object({ turnId: text }),
     answer: {
       status: 200,
       description: 'Its outcome; null when no turn was open; `terminating` when that takes longer.',
     },
-    handle: async (call) => cancelOpenTurn(call, await chatOf(call)),
+    handle: async (call) => cancelOpenTurn(call, await chatOf(call, 'cancel')),
   },
 ]
 
@@ -114,44 +137,101 @@ type SendBody = {
   readonly messages: readonly Json[]
   readonly trigger: 'submit-message' | 'regenerate-message'
   readonly whenBusy?: WhenBusy
+  readonly messageId?: string
+  readonly force?: boolean
+  readonly data?: JsonObject
+  readonly answerKey?: string
+  readonly answersOnly?: boolean
 }
 
 /** The message's id is its key, so sending it twice has no further effect. */
 async function sendAndStream(
   call: RouteCall,
   last: ClientMessage,
-  { trigger, whenBusy }: Pick<SendBody, 'trigger' | 'whenBusy'>,
+  body: Omit<SendBody, 'id' | 'messages'>,
 ): Promise<Response> {
   const { agent, id } = call.params as { agent: string; id: string }
   const conversation = call.verbs.conversation(id, { agent })
-  if (trigger === 'regenerate-message') await refuseEnded(call, conversation, last)
-  const options = { key: last.id, ...(whenBusy ? { whenBusy } : {}) }
-  const { turnId } = await conversation.send(inputOf(last), options)
+  const turnId = await turnFor(call, conversation, last, body)
   const { seq: now } = await conversation.view()
   return uiStream(call, { conversation, turnId, seq: now, held: null })
 }
 
-/** `useChat` also asks for this after a failed send or a lost stream. Only a finished answer is refused. */
-async function refuseEnded(call: RouteCall, conversation: Conversation, { id }: ClientMessage): Promise<void> {
-  const record = await call.verbs.inspect(conversation.id).record()
-  if (!record) return
-  const turnId = turnIdOf(id)
-  const turn = findTurn((await conversation.view()).log, turnId)
-  if (turn?.end || isUnkeyedId(id)) throw new TurnEndedError(conversation.id, turnId)
+async function turnFor(
+  call: RouteCall,
+  conversation: Conversation,
+  last: ClientMessage,
+  { whenBusy, data, force, ...asked }: Omit<SendBody, 'id' | 'messages'>,
+): Promise<string> {
+  const found = await replacementFor(call, conversation, last, asked)
+  const forced = force === undefined ? {} : { force }
+  const trace = traceOfRequest(call.request)
+  switch (found.type) {
+    case 'stream':
+      return found.turnId
+    case 'retry':
+      return (await conversation.retry(found.turnId, { key: found.key, ...forced, ...trace })).turnId
+    case 'edit': {
+      const options = { key: found.key, replaces: found.turnId, ...forced, ...dataOf(last, data), ...trace }
+      return (await conversation.send(found.input, options)).turnId
+    }
+    case 'send': {
+      const options = { key: last.id, ...(whenBusy ? { whenBusy } : {}), ...dataOf(last, data), ...trace }
+      const input = await withStoredFiles(call, conversation.id, inputOf(last))
+      return (await conversation.send(input, options)).turnId
+    }
+  }
 }
 
-async function answerAndStream(call: RouteCall, last: ClientMessage): Promise<Response> {
-  const conversation = await chatOf(call)
-  await answerClaims(conversation, await conversation.view(), last)
+async function answerAndStream(
+  call: RouteCall,
+  last: ClientMessage,
+  { answerKey, answersOnly = false }: Pick<SendBody, 'answerKey' | 'answersOnly'>,
+): Promise<Response> {
+  const conversation = await chatOf(call, 'read')
+  const before = await answerClaims(conversation, await conversation.view(), last, answerKey)
   const { seq: now } = await conversation.view()
-  return uiStream(call, { conversation, turnId: last.id, seq: now, held: last })
+  return uiStream(call, { conversation, turnId: last.id, seq: now, held: last, before, isBrief: answersOnly })
 }
 
-async function chatOf(call: RouteCall): Promise<Conversation> {
-  const { conversation, record } = await requireConversation(call)
+/** Null for a conversation that does not exist: a page may resume before its first message. */
+async function resumable(call: RouteCall): Promise<Conversation | null> {
+  try {
+    return await chatOf(call, 'read')
+  } catch (error) {
+    if (error instanceof ConversationNotFoundError && call.query['turn'] === undefined) return null
+    throw error
+  }
+}
+
+async function chatOf(call: RouteCall, action: AuthorizeAction): Promise<Conversation> {
+  const { conversation, record } = await requireConversation(call, action)
   const agent = call.params['agent']!
   const { agents } = call.verbs
   if (record.agent !== null && record.agent !== agent) throw new AgentMismatchError(record.id, record.agent, agent)
   if (!agents.includes(agent)) throw new AgentMissingError(agent, record.id, agents)
   return conversation
+}
+
+/**
+ * Parts of a message, with the bytes of files that the page has from this conversation. Their addresses expire, so they
+ * are not what is recorded. A file that the caller cannot read stays an address, which `send` checks.
+ */
+async function withStoredFiles(call: RouteCall, id: string, parts: readonly InputPart[]): Promise<InputPart[]> {
+  return Promise.all(
+    parts.map(async (part) => {
+      const blob = part.type === 'file' && typeof part.data === 'string' ? blobIn(part.data, id) : null
+      const file = blob === null ? null : await call.verbs.inspect(id).file(blob)
+      if (!file) return part
+      const pieces: Uint8Array[] = []
+      for await (const piece of file.pieces) pieces.push(piece)
+      return { ...part, data: new Uint8Array(Buffer.concat(pieces)) } as InputPart
+    }),
+  )
+}
+
+function blobIn(url: string, id: string): string | null {
+  const [path = ''] = url.split('?', 1)
+  const blob = path.slice(-64)
+  return /^[0-9a-f]{64}$/.test(blob) && path.endsWith(filePath(id, blob)) ? blob : null
 }

@@ -103,7 +103,7 @@ describe.each(clients)('a client of %s (its own chunks: %s)', { timeout }, (sdk,
       if ((message as { metadata?: { status?: string } }).metadata?.status !== 'waiting') break
       counts.waited += 1
       held = claiming(message, choose)
-      const next = views.findIndex((view, index) => index > at && view.phase !== 'awaiting_input')
+      const next = views.findIndex((view, index) => index > at && view.phase !== 'waiting')
       if (next < 0) throw new Error('it waits for ever')
       at = Math.min(next + choose(2), views.length - 1)
     }

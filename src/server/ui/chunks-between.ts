@@ -1,4 +1,5 @@
 import type { JsonObject } from '../../base/json.ts'
+import { earlyFinish } from '../../log/state.ts'
 import type { PendingItem } from '../../view/view.ts'
 import { callChunks, roundId } from './ui-call-of.ts'
 import type { Standing, UiCall, UiChunk, UiPart, UiStep, UiText, UiTurn } from './ui-turn.ts'
@@ -27,7 +28,7 @@ export function chunksBetween(before: UiTurn | null, after: UiTurn | null, optio
   const { isV7, isFirst = before === null } = options
   const { turnId, standing } = after
   const chunks: UiChunk[] = isFirst
-    ? [{ type: 'start', messageId: turnId, messageMetadata: { status: 'running', ...leftOutMetadata(after) } }]
+    ? [{ type: 'start', messageId: turnId, messageMetadata: { status: 'running', ...lastingMetadata(after) } }]
     : []
   // The client still shows steps that are no longer in the view.
   const gone = before ? Math.max(0, after.stepsBefore - before.stepsBefore) : 0
@@ -54,20 +55,25 @@ const withdrawal: UiChunk = {
   errorText: 'A part of this message was withdrawn. Resume the stream to see the current message.',
 }
 
-/** Tells a page that the turn is incomplete; the log has the rest. */
-export function leftOutMetadata({ steps, stepsBefore }: UiTurn): { readonly leftOut?: true } {
-  return stepsBefore > 0 || steps.some(({ isAbridged }) => isAbridged) ? { leftOut: true } : {}
+/** Tells a page that the turn is incomplete, where the log has the rest, and that it is there in place of others. */
+export function lastingMetadata({ steps, stepsBefore, replaced }: UiTurn): JsonObject {
+  const isIncomplete = stepsBefore > 0 || steps.some(({ isAbridged }) => isAbridged)
+  const variants = replaced ? { variants: replaced.variants, previousSeq: replaced.previousSeq } : {}
+  return { ...(isIncomplete ? { leftOut: true } : {}), ...variants }
 }
 
-export function standingMetadata({ status, reason }: Standing): JsonObject {
-  return reason === null ? { status } : { status, reason }
+/** `finishReason` is there when the last message ended before the model was done, so that it does not look complete. */
+export function standingMetadata({ status, reason, finishReason }: Standing): JsonObject {
+  const early = status === 'completed' ? earlyFinish(finishReason) : null
+  return { status, ...(reason === null ? {} : { reason }), ...(early === null ? {} : { finishReason: early }) }
 }
 
 function endOf(standing: Standing): UiChunk[] {
   const messageMetadata = standingMetadata(standing)
   switch (standing.status) {
     case 'failed': {
-      const errorText = `The turn failed (${standing.reason}). Send the message again.`
+      const what = failures.get(standing.reason ?? '')
+      const errorText = `The turn failed${what === undefined ? '' : `: ${what}`} (${standing.reason}). Send the message again.`
       return [
         { type: 'message-metadata', messageMetadata },
         { type: 'error', errorText },
@@ -79,6 +85,16 @@ function endOf(standing: Standing): UiChunk[] {
       return [{ type: 'finish', finishReason: standing.finishReason, messageMetadata }]
   }
 }
+
+/** What people read of a model that failed: what kind of failure it was, never what the provider said. */
+const failures: ReadonlyMap<string, string> = new Map([
+  ['model_interrupted', 'the answer of the model was cut off'],
+  ['model_overloaded', 'the model is overloaded'],
+  ['model_rate_limited', 'the rate limit of the model is reached'],
+  ['model_timed_out', 'the model took too long'],
+  ['model_unreachable', 'the model could not be reached'],
+  ['object_cut_off', 'the answer of the model was cut off at its length limit'],
+])
 
 function progressBetween(before: UiTurn['progress'], after: UiTurn['progress']): UiChunk[] {
   if (before === after) return []
@@ -100,8 +116,9 @@ function childQuestionsBetween(before: readonly PendingItem[], after: readonly P
 }
 
 function childQuestion(item: PendingItem, status: 'open' | 'closed'): UiChunk {
-  const { conversationId, callId, round, kind, tool, args, prompt, schema, expiresAt } = item
-  const data = { conversationId, callId, round, kind, tool, args, prompt, schema, expiresAt, status }
+  const { conversationId, callId, round, kind, tool, description, args, prompt, schema, expiresAt, doneBefore } = item
+  const told = { ...(description === undefined ? {} : { description }), ...(doneBefore ? { doneBefore } : {}) }
+  const data = { conversationId, callId, round, kind, tool, ...told, args, prompt, schema, expiresAt, status }
   return { type: 'data-child-question', id: nameOf(item), data, transient: true }
 }
 

@@ -7,6 +7,8 @@ export type ClientMessage = {
   readonly id: string
   readonly role: 'system' | 'user' | 'assistant'
   readonly parts: readonly ClientPart[]
+  /** What the application keeps with a message. Undefined: nothing. */
+  readonly metadata?: JsonObject
 }
 
 export type ClientPart = JsonObject & { readonly type: string }
@@ -21,7 +23,7 @@ const maxParts = 10_000
 
 /** Checks each part once, because a body may have many. */
 export function readClientMessage(value: Json): ClientMessage {
-  const { id, role, parts } = Object(value) as { readonly [key: string]: Json | undefined }
+  const { id, role, parts, metadata } = Object(value) as { readonly [key: string]: Json | undefined }
   if (typeof id !== 'string' || id === '') throw refused('id', 'it must be a non-empty string')
   if (role !== 'system' && role !== 'user' && role !== 'assistant')
     throw refused('role', "it must be 'system', 'user' or 'assistant'")
@@ -29,7 +31,8 @@ export function readClientMessage(value: Json): ClientMessage {
     throw refused('parts', `it must be a list of at most ${maxParts} parts`)
   if (!parts.every((part) => typeof (Object(part) as { type?: unknown }).type === 'string'))
     throw refused('parts', 'each must have a type')
-  return { id, role, parts: parts as readonly ClientPart[] }
+  const isKept = typeof metadata === 'object' && metadata !== null && !Array.isArray(metadata)
+  return { id, role, parts: parts as readonly ClientPart[], ...(isKept ? { metadata: metadata as JsonObject } : {}) }
 }
 
 function refused(member: string, problem: string): InvalidRequestError {
@@ -42,6 +45,12 @@ export function toolPart(part: ClientPart): ClientToolPart | null {
   if (!type.startsWith('tool-') && type !== 'dynamic-tool') return null
   if (typeof toolCallId !== 'string' || typeof state !== 'string') return null
   return { ...part, toolCallId, state, approval: approvalOf(approval) } as ClientToolPart
+}
+
+/** The `data` of a user's message: what the request brought, and the message's metadata as its member. */
+export function dataOf({ metadata }: ClientMessage, data: JsonObject | undefined): { readonly data?: JsonObject } {
+  if (metadata === undefined) return data === undefined ? {} : { data }
+  return { data: { ...data, metadata } }
 }
 
 /** The text and files of a user's message. Other parts are ignored. */

@@ -1,6 +1,7 @@
 import type { JsonObject } from '../../base/json.ts'
 import { callPhase, deadlineOf, effectiveArgs } from '../../log/call-phase.ts'
-import type { CallState, Round } from '../../log/state.ts'
+import { type CallState, findTurn, type Round } from '../../log/state.ts'
+import type { Answered, WinningResolution } from '../../runtime/answer-call.ts'
 import type { Conversation } from '../../runtime/conversation.ts'
 import type { PendingItem, View } from '../../view/view.ts'
 import { type ClientMessage, type ClientToolPart, toolPart } from './client-message.ts'
@@ -34,14 +35,27 @@ export function questionsOf(calls: readonly CallState[]): UiQuestion[] {
     .map(({ call, round }) => questionOf(call, round))
 }
 
-function questionOf({ callId, name }: CallState, round: Round): UiQuestion {
-  const { round: n, kind, prompt, schema, resolution } = round
+function questionOf({ callId, name, description }: CallState, round: Round): UiQuestion {
+  const { round: n, kind, prompt, schema, doneBefore, resolution } = round
   const expiresAt = deadlineOf(round)
+  const answered = resolution ? { answeredBy: resolution.who, answeredAt: resolution.at } : {}
   const status = resolution?.status ?? 'open'
   return {
     kind: 'question',
     key: roundId(callId, n),
-    data: { callId, round: n, kind, tool: name, prompt, schema, expiresAt, status },
+    data: {
+      callId,
+      round: n,
+      kind,
+      tool: name,
+      ...(description === undefined ? {} : { description }),
+      ...(doneBefore ? { doneBefore } : {}),
+      prompt,
+      schema,
+      expiresAt,
+      status,
+      ...answered,
+    },
   }
 }
 
@@ -83,15 +97,25 @@ function approvalOf({ callId, rounds }: CallState): UiApproval | null {
 
 /**
  * Answers waiting calls with what the page claims about them, and ignores every other claim. A late answer is not an
- * error: the stream shows how the call was answered. Throws when an answer does not fit the question; earlier answers
- * stand.
+ * error: the stream shows how the call was answered, and the returned chunks say who did. Throws when an answer does not
+ * fit the question; earlier answers stand. With a `key`, a request that is repeated is not late.
  */
-export async function answerClaims(conversation: Conversation, view: View, message: ClientMessage): Promise<void> {
+export async function answerClaims(
+  conversation: Conversation,
+  view: View,
+  message: ClientMessage,
+  key?: string,
+): Promise<UiChunk[]> {
+  const late: UiChunk[] = []
   for (const part of message.parts) {
     const claim = toolPart(part)
-    const pending = claim && view.pending.find((item) => isAbout(item, claim, view, message.id))
-    if (pending) await answer(conversation, pending, claim)
+    if (!claim) continue
+    const pending = view.pending.find((item) => isAbout(item, claim, view, message.id))
+    const asked = pending ?? answeredRound(view, message, claim)
+    const answered = asked && (await answer(conversation, asked, claim, key))
+    if (asked && answered?.accepted === false) late.push(lateAnswer(asked, answered.resolution))
   }
+  return late
 }
 
 /** Calls of child agents are answered in their own conversations. */
@@ -99,27 +123,54 @@ function isAbout(item: PendingItem, { toolCallId }: ClientToolPart, view: View, 
   return item.conversationId === view.conversationId && item.callId === toolCallId && item.turnId === turnId
 }
 
-async function answer(conversation: Conversation, item: PendingItem, claim: ClientToolPart): Promise<void> {
+type Asked = Pick<PendingItem, 'callId' | 'round' | 'kind'>
+
+/** The round that a claim is about, where it was answered before and the page does not know. */
+function answeredRound(view: View, { id: turnId, parts }: ClientMessage, claim: ClientToolPart): Asked | null {
+  const call = findTurn(view.log, turnId)?.calls.find(({ callId }) => callId === claim.toolCallId)
+  const round = call?.rounds.at(-1)
+  if (!call || !round?.resolution) return null
+  const { callId } = call
+  const { kind, round: n } = round
+  const question = parts.find(({ type, id }) => type === 'data-question' && id === roundId(callId, n))
+  const isOpen = (Object(question?.['data']) as { status?: unknown }).status === 'open'
+  // Only the page itself puts a call into this state.
+  const isClaimed = kind === 'approval' ? claim.state === 'approval-responded' : claim.state === 'output-available'
+  return isOpen && isClaimed ? { callId, round: n, kind } : null
+}
+
+function lateAnswer({ callId, round, kind }: Asked, { status, who, at }: WinningResolution): UiChunk {
+  const data = { callId, round, kind, status, answeredBy: who, answeredAt: at }
+  return { type: 'data-late-answer', id: roundId(callId, round), data, transient: true }
+}
+
+/** Null when the claim is no answer. */
+async function answer(
+  conversation: Conversation,
+  item: Asked,
+  claim: ClientToolPart,
+  key: string | undefined,
+): Promise<Answered | null> {
   const { approval, state, output, errorText } = claim
+  const call = { callId: item.callId, round: item.round }
+  const once = key === undefined ? {} : { key: `${key}/${roundId(item.callId, item.round)}` }
   switch (item.kind) {
     case 'approval': {
       const isThisRound = approval?.id === roundId(item.callId, item.round)
-      if (!isThisRound || approval.approved === null) return
-      if (approval.approved) await conversation.approve(item)
-      else await conversation.deny(item, approval.reason === undefined ? {} : { reason: approval.reason })
-      return
+      if (!isThisRound || approval.approved === null) return null
+      if (approval.approved) return conversation.approve(call, once)
+      return conversation.deny(call, { ...once, ...(approval.reason === undefined ? {} : { reason: approval.reason }) })
     }
     case 'client_exec': {
-      if (state === 'output-available') await conversation.answer(item, { ok: true, result: output ?? null })
-      else if (state === 'output-error') await conversation.answer(item, { ok: false, error: String(errorText ?? '') })
-      return
+      if (state === 'output-available') return conversation.answer(call, { ok: true, result: output ?? null }, once)
+      if (state !== 'output-error') return null
+      return conversation.answer(call, { ok: false, error: String(errorText ?? '') }, once)
     }
     case 'elicitation':
     case 'recovery':
-      if (state === 'output-available') await conversation.answer(item, output ?? null)
-      return
+      return state === 'output-available' ? conversation.answer(call, output ?? null, once) : null
     case 'sub_agent':
-      return
+      return null
   }
 }
 

@@ -4,13 +4,14 @@ import { RuntimeClosedError, TurnNotFoundError } from '../../base/errors/runtime
 import { RateLimitedError } from '../../base/errors/server-errors.ts'
 import type { Json } from '../../base/json.ts'
 import { findTurn } from '../../log/state.ts'
+import { permissionOf } from '../../runtime/authorize/authorized-handles.ts'
 import type { Conversation } from '../../runtime/conversation.ts'
 import type { View } from '../../view/view.ts'
 import type { Followed } from '../live/feed.ts'
 import { eventStream, Subscription } from '../live/subscription.ts'
 import type { RouteCall } from '../route.ts'
 import { type ClientMessage, type ClientPart, type ClientToolPart, toolPart } from './client-message.ts'
-import type { CallStage, UiCall, UiPart, UiStep, UiTurn } from './ui-turn.ts'
+import type { CallStage, UiCall, UiChunk, UiPart, UiStep, UiTurn } from './ui-turn.ts'
 import { doneFrame, framesOf, type UiFrame } from './ui-turns.ts'
 
 export type Streamed = {
@@ -20,6 +21,10 @@ export type Streamed = {
   readonly seq: number
   /** What the client already shows of the turn. Null: nothing, so everything is sent. */
   readonly held: ClientMessage | null
+  /** Sent first. Default: nothing. */
+  readonly before?: readonly UiChunk[]
+  /** Ends the stream once it shows the present, though the turn goes on. Default: false. */
+  readonly isBrief?: boolean
 }
 
 /**
@@ -34,7 +39,9 @@ export async function uiStream(call: RouteCall, streamed: Streamed): Promise<Res
   const subscription = new Subscription(settings.limits.streamBytes, null, () => followed?.stop())
   const client = new UiClient(call, streamed, subscription)
   const { ref } = call.verbs.inspect(conversation.id)
-  followed = await feeds.follow({ ref, conversation, disclosure: call.disclosure }, seq, client)
+  const permission = permissionOf(conversation)
+  const shared = permission?.conversation ?? conversation
+  followed = await feeds.follow({ ref, conversation: shared, disclosure: call.disclosure }, seq, client)
   if (!followed) throw new RuntimeClosedError()
   if (!findTurn(followed.view.log, turnId)) {
     followed.stop()
@@ -43,6 +50,7 @@ export async function uiStream(call: RouteCall, streamed: Streamed): Promise<Res
     if (unknownEvent) throw unreadable(conversation.id, unknownEvent)
     throw new TurnNotFoundError(conversation.id, turnId)
   }
+  if (permission) subscription.onClosed(permission.onLost(() => client.lost()))
   onAbort(call.request.signal, () => subscription.close())
   const response = eventStream(subscription)
   for (const [name, value] of Object.entries(uiStreamHeaders)) response.headers.set(name, value)
@@ -59,15 +67,29 @@ export const uiStreamHeaders = { 'x-vercel-ai-ui-message-stream': 'v1' }
 class UiClient {
   readonly #call: RouteCall
   readonly #turnId: string
+  readonly #tenant: string
   readonly #subscription: Subscription
   readonly #isV7: boolean
+  /** Whether the client reconnects by itself when it is told to. */
+  readonly #resumes: boolean
+  readonly #isBrief: boolean
+  #before: readonly UiChunk[]
+  #isCaughtUp = false
   /** What the client says it shows, until the first frame is sent. */
   #held: ClientMessage | null
   #shown: UiTurn | null = null
   #isOver = false
 
-  constructor(call: RouteCall, { turnId, held }: Streamed, subscription: Subscription) {
+  constructor(
+    call: RouteCall,
+    { conversation, turnId, held, before = [], isBrief = false }: Streamed,
+    subscription: Subscription,
+  ) {
+    this.#resumes = call.query['loss'] === 'resume'
+    this.#isBrief = isBrief
+    this.#before = before
     this.#call = call
+    this.#tenant = call.verbs.inspect(conversation.id).ref.tenant
     this.#turnId = turnId
     this.#held = held
     this.#subscription = subscription
@@ -79,7 +101,7 @@ class UiClient {
     if (this.#isOver) return
     const { uiTurns, settings } = this.#call.server
     try {
-      const turn = uiTurns.of(view, this.#turnId)
+      const turn = uiTurns.of(view, this.#turnId, this.#tenant)
       if (turn !== 'between') this.#send(this.#frame(turn))
     } catch (error) {
       settings.logger.error('a turn could not be encoded for a UI stream', {
@@ -96,7 +118,12 @@ class UiClient {
   }
 
   end(): void {
-    this.#end(errorFrame('The server is closing. Resume to see the rest.'))
+    this.#end(this.#resumes ? resumeFrame : errorFrame('The server is closing. Resume to see the rest.'))
+  }
+
+  /** The caller may not read the conversation any more. */
+  lost(): void {
+    this.#end(errorFrame('There is no such conversation.'))
   }
 
   #frame(turn: UiTurn | null): UiFrame {
@@ -111,8 +138,15 @@ class UiClient {
 
   #send({ bytes, shown, isOver }: UiFrame): void {
     this.#shown = shown
-    if (isOver) this.#end(bytes)
-    else if (bytes.byteLength > 0) this.#subscription.push(bytes)
+    if (this.#before.length > 0) this.#subscription.push(framesOf(this.#before))
+    this.#before = []
+    // Something was withdrawn that the client shows. What it shows is compared with the truth in another stream.
+    if (isOver && !shown && this.#resumes) return this.#end(resumeFrame)
+    if (isOver) return this.#end(bytes)
+    if (bytes.byteLength > 0) this.#subscription.push(bytes)
+    if (this.#isBrief) this.#end(briefFrame)
+    else if (this.#resumes && !this.#isCaughtUp) this.#subscription.push(caughtUpFrame)
+    this.#isCaughtUp = true
   }
 
   #end(bytes: Uint8Array): void {
@@ -123,6 +157,10 @@ class UiClient {
     this.#subscription.end()
   }
 }
+
+const resumeFrame = framesOf([{ type: 'resume' }])
+const caughtUpFrame = framesOf([{ type: 'caught-up' }])
+const briefFrame = framesOf([{ type: 'finish', finishReason: 'tool-calls', messageMetadata: { status: 'waiting' } }])
 
 function errorFrame(errorText: string): Uint8Array {
   return framesOf([{ type: 'error', errorText }])

@@ -7,7 +7,7 @@ import { type AssistantItem, findTurn, keptMessages, openTurn, type TurnState } 
 import type { TurnRecord } from '../../runtime/read/history.ts'
 import { codeOf } from '../../view/hidden.ts'
 import type { Draft, DraftPart, View } from '../../view/view.ts'
-import { leftOutMetadata, standingMetadata } from './chunks-between.ts'
+import { lastingMetadata, standingMetadata } from './chunks-between.ts'
 import { questionsOf, uiCallOf } from './ui-call-of.ts'
 import type { AttachmentChunk, FinishReason, Standing, UiCall, UiPart, UiStep, UiText, UiTurn } from './ui-turn.ts'
 
@@ -29,6 +29,7 @@ export function uiTurnOf(view: View, turnId: string, fileUrl: FileUrl): UiTurn |
     standing: standingOf(turn, view.phase),
     progress: isOpen ? view.progress : {},
     childQuestions: isOpen ? view.children.pending : [],
+    ...(turn.replaced && { replaced: turn.replaced }),
   }
 }
 
@@ -73,7 +74,7 @@ function standingOf(turn: TurnState, phase: View['phase']): Standing {
   const finishReason = finishReasonOf(keptMessages(turn).at(-1)?.finishReason ?? 'other')
   if (!turn.end) {
     // A queued turn waits for the same input as the open one.
-    return phase === 'awaiting_input'
+    return phase === 'waiting'
       ? { status: 'waiting', reason: null, finishReason: 'tool-calls' }
       : { status: 'running', reason: null, finishReason }
   }
@@ -265,8 +266,9 @@ type Place = Pick<View, 'conversationId' | 'phase'>
 
 /** The messages of turns, from the log. */
 export function uiMessagesOf(turns: readonly TurnRecord[], place: Place, fileUrl: FileUrl): UiMessage[] {
-  return turns.flatMap(({ turn, said, cutAt }) => {
-    const shown = uiTurnFrom(turn, place, fileUrl)
+  return turns.flatMap(({ turn, said, cutAt, replaced }) => {
+    const written = uiTurnFrom(turn, place, fileUrl)
+    const shown = written && replaced ? { ...written, replaced } : written
     const users = said.map((user) => userMessage(user, place.conversationId, fileUrl))
     const isBegun = shown && (shown.steps.length > 0 || (shown.standing.status !== 'running' && cutAt === null))
     if (!isBegun) return users
@@ -286,24 +288,31 @@ export function uiMessageOf(turn: UiTurn): UiMessage {
     { type: 'step-start' },
     ...shown.map((part) => partOf(part, messageId)),
   ])
-  return { id: turnId, role: 'assistant', metadata: { ...standingMetadata(standing), ...leftOutMetadata(turn) }, parts }
+  const metadata = { ...standingMetadata(standing), ...lastingMetadata(turn) }
+  return { id: turnId, role: 'assistant', metadata, parts }
 }
 
-/** The id of a message that was sent without a key. */
-const unkeyed = /^user-\d+$/
+/** A key of a message that took the place of another: see `replacementFor`. It is shown under the id of the first. */
+const replacing = /^(.+)\/(?:submit|regenerate)-message\/[^/]+$/
 
-export function isUnkeyedId(id: string): boolean {
-  return unkeyed.test(id)
+export function userMessageId({ seq, key }: Pick<TurnRecord['said'][number], 'seq' | 'key'>): string {
+  return key === null ? `user-${seq}` : (replacing.exec(key)?.[1] ?? key)
 }
 
-function userMessage({ seq, key, message }: TurnRecord['said'][number], conversationId: string, fileUrl: FileUrl) {
+function userMessage(
+  { message, data, ...place }: TurnRecord['said'][number],
+  conversationId: string,
+  fileUrl: FileUrl,
+): UiMessage {
   const parts = message.parts.map((part): JsonObject => {
     if (part.type === 'text') return { type: 'text', text: part.text }
     const { mediaType, data, filename } = part
     const url = isBlobRef(data) ? fileUrl(conversationId, data.blob) : data
     return { type: 'file', mediaType, url, ...(filename === undefined ? {} : { filename }) }
   })
-  return { id: key ?? `user-${seq}`, role: 'user' as const, parts }
+  const { metadata } = Object(data) as { readonly metadata?: Json }
+  const kept = typeof metadata === 'object' && metadata !== null && !Array.isArray(metadata) ? { metadata } : {}
+  return { id: userMessageId(place), role: 'user', ...(kept as Pick<UiMessage, 'metadata'>), parts }
 }
 
 function partOf(part: UiPart, messageId: string): JsonObject {

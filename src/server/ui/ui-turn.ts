@@ -12,6 +12,8 @@ export type UiTurn = {
   readonly standing: Standing
   /** The latest progress of each call that runs. */
   readonly progress: { readonly [callId: string]: Json }
+  /** Set when the turn is there in place of others: how many variants there are, and where the one before ends. */
+  readonly replaced?: { readonly variants: number; readonly previousSeq: number }
   /** Questions of child agents. They are in the logs of the children. */
   readonly childQuestions: readonly PendingItem[]
 }
@@ -108,6 +110,10 @@ export type UiChunk =
   | { readonly type: 'abort' }
   | { readonly type: 'error'; readonly errorText: string }
   | { readonly type: 'reset-step' }
+  /** For clients that reconnect by themselves: the rest of the turn is in another stream. */
+  | { readonly type: 'resume' }
+  /** For the same clients: everything before it happened before the stream began. */
+  | { readonly type: 'caught-up' }
   | {
       readonly type: 'tool-approval-response'
       readonly approvalId: string

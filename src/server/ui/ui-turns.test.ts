@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { placed, replied, said } from '../../../test/log/story.ts'
 import { emptyState } from '../../log/state.ts'
+import type { SignedFiles } from '../../runtime/signed-files.ts'
 import { projectView, type WatchEvent } from '../../view/growing-view.ts'
 import type { View } from '../../view/view.ts'
 import { viewOf } from '../../view/view-of.ts'
@@ -19,6 +20,13 @@ const delta = (n: number): WatchEvent => ({
   delta: ['this ', 'is ', 'm1'][n - 1]!,
 })
 
+const files: SignedFiles = {
+  window: () => 1,
+  sign: ({ tenant, id }, blob) => `${tenant}:${id}:${blob}`,
+  isSigned: () => false,
+  open: async () => null,
+}
+
 function viewsOf(events: readonly WatchEvent[]): View[] {
   const views = [viewOf('story', emptyState)]
   for (const event of events) views.push(projectView(views.at(-1)!, event))
@@ -26,8 +34,10 @@ function viewsOf(events: readonly WatchEvent[]): View[] {
 }
 
 test('what clients need that show the same is worked out and written once, also for those that join together', () => {
-  const turns = new UiTurns('')
-  const [asked, first, second] = viewsOf([question!, delta(1), delta(2)]).map((view) => turns.of(view, 't1') as UiTurn)
+  const turns = new UiTurns('', files)
+  const [asked, first, second] = viewsOf([question!, delta(1), delta(2)]).map(
+    (view) => turns.of(view, 't1', 'default') as UiTurn,
+  )
   const joined = turns.frame(null, asked!, false)
   expect(turns.frame(null, asked!, false)).toBe(joined)
   const grown = turns.frame(joined.shown, first!, false)
@@ -40,9 +50,9 @@ test('what clients need that show the same is worked out and written once, also 
 })
 
 test('a delta costs its own length, not that of the message', () => {
-  const turns = new UiTurns('')
+  const turns = new UiTurns('', files)
   const shown = viewsOf([question!, delta(1), delta(2), delta(3), answer!]).map(
-    (view) => turns.of(view, 't1') as UiTurn,
+    (view) => turns.of(view, 't1', 'default') as UiTurn,
   )
   const sent = shown.map((turn, index) => {
     const { bytes } = turns.frame(shown[index - 1] ?? null, turn, false)
@@ -52,6 +62,13 @@ test('a delta costs its own length, not that of the message', () => {
   expect(sent[4]).toBe('data: {"type":"text-end","id":"m1:text-0"}\n\n')
 })
 
-test('the address of a file is below where the server is mounted', () => {
-  expect(new UiTurns('/api/agents').fileUrl('a/b', 'f00')).toBe('/api/agents/conversations/a%2Fb/files/f00')
+test('the address of a file is below where the server is mounted, and stays until addresses expire later', () => {
+  let window = 1
+  const turns = new UiTurns('/api/agents', { ...files, window: () => window })
+  const fileUrl = turns.fileUrlOf('acme')
+  expect(fileUrl('a/b', 'f00')).toBe('/api/agents/conversations/a%2Fb/files/f00?signed=acme:a/b:f00')
+  expect(turns.fileUrlOf('acme')).toBe(fileUrl)
+  expect(turns.fileUrlOf('other')).not.toBe(fileUrl)
+  window = 2
+  expect(turns.fileUrlOf('acme')).not.toBe(fileUrl)
 })

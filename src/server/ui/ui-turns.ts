@@ -1,5 +1,7 @@
+import type { SignedFiles } from '../../runtime/signed-files.ts'
 import type { View } from '../../view/view.ts'
 import { jsonText } from '../answer.ts'
+import { filePath } from '../file-response.ts'
 import { type Between, chunksBetween } from './chunks-between.ts'
 import type { UiChunk, UiTurn } from './ui-turn.ts'
 import { type FileUrl, uiTurnOf } from './ui-turn-of.ts'
@@ -11,21 +13,43 @@ export type UiFrame = Omit<Between, 'chunks'> & { readonly bytes: Uint8Array }
  * once.
  */
 export class UiTurns {
-  readonly fileUrl: FileUrl
-  readonly #turns = new WeakMap<View, Map<string, UiTurn | 'between' | null>>()
+  readonly #basePath: string
+  readonly #files: SignedFiles
+  #fileUrls = new Map<string, FileUrl>()
+  #window = 0
+  readonly #turns = new WeakMap<FileUrl, WeakMap<View, Map<string, UiTurn | 'between' | null>>>()
   readonly #frames = { v6: new WeakMap<object, Frames>(), v7: new WeakMap<object, Frames>() }
 
-  constructor(basePath: string) {
-    this.fileUrl = (conversationId, blob) =>
-      `${basePath}/conversations/${encodeURIComponent(conversationId)}/files/${blob}`
+  constructor(basePath: string, files: SignedFiles) {
+    this.#basePath = basePath
+    this.#files = files
   }
 
-  of(view: View, turnId: string): UiTurn | 'between' | null {
-    const known = this.#turns.get(view) ?? new Map<string, UiTurn | 'between' | null>()
-    this.#turns.set(view, known)
+  /**
+   * Addresses of files for pages of any origin, which expire. Must be used only for callers who may read the
+   * conversation. The same function until addresses expire later, because what is made with it is kept by it.
+   */
+  fileUrlOf(tenant: string): FileUrl {
+    const window = this.#files.window()
+    if (window !== this.#window || this.#fileUrls.size >= mostTenants) this.#fileUrls = new Map()
+    this.#window = window
+    const known = this.#fileUrls.get(tenant)
+    if (known) return known
+    const fileUrl: FileUrl = (id, blob) =>
+      `${this.#basePath}${filePath(id, blob)}?signed=${this.#files.sign({ tenant, id }, blob)}`
+    this.#fileUrls.set(tenant, fileUrl)
+    return fileUrl
+  }
+
+  of(view: View, turnId: string, tenant: string): UiTurn | 'between' | null {
+    const fileUrl = this.fileUrlOf(tenant)
+    const views = this.#turns.get(fileUrl) ?? new WeakMap<View, Map<string, UiTurn | 'between' | null>>()
+    this.#turns.set(fileUrl, views)
+    const known = views.get(view) ?? new Map<string, UiTurn | 'between' | null>()
+    views.set(view, known)
     const kept = known.get(turnId)
     if (kept !== undefined) return kept
-    const turn = uiTurnOf(view, turnId, this.fileUrl)
+    const turn = uiTurnOf(view, turnId, fileUrl)
     known.set(turnId, turn)
     return turn
   }
@@ -45,6 +69,8 @@ export class UiTurns {
     return written(chunksBetween(held, after, { isV7, isFirst: true }))
   }
 }
+
+const mostTenants = 1_000
 
 type Frames = WeakMap<UiTurn, UiFrame>
 

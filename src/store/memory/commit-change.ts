@@ -38,8 +38,9 @@ export function commitChange(
   }
   for (const call of change.calls) writeCall(tables, row, call, at)
   if (change.deadline) moveDeadline(tables, change.deadline, at)
+  if (change.withdrawsFrom !== null) deleteSummaries(row, change.withdrawsFrom)
   for (const hash of change.blobs) referToBlob(tables, hash, id, firstSeq)
-  writeAttrs(row, attrs, now)
+  writeAttrs(tables, row, attrs, now)
   wakeRow(row, change.wake, now)
   if (change.releasesLease) row.lease = null
   else if (row.lease && change.events.some(({ type }) => type === 'turn_ended'))
@@ -143,6 +144,10 @@ function moveDeadline(tables: TenantTables, { callId, expiresInMs }: PreparedDea
   tables.calls.set(callId, { ...tables.calls.get(callId)!, expiresAt })
 }
 
+function deleteSummaries({ summaries }: ConversationRow, fromSeq: number): void {
+  for (const toSeq of summaries.keys()) if (toSeq >= fromSeq) summaries.delete(toSeq)
+}
+
 function referToBlob(tables: TenantTables, hash: string, id: string, seq: number): void {
   const blob = tables.blobs.get(hash)
   if (!blob) return
@@ -155,9 +160,11 @@ function merged(row: ConversationRow, attrs: StoredAttrs): StoredAttrs {
   return { ...attrs, settings: mergeSettings(row.columns.settings, attrs.settings) }
 }
 
-function writeAttrs(row: ConversationRow, attrs: StoredAttrs, now: number): void {
-  const { childOf, idleSeq, ...columns } = attrs
-  row.columns = { ...row.columns, ...columns, updatedAt: now }
+function writeAttrs(tables: TenantTables, row: ConversationRow, attrs: StoredAttrs, now: number): void {
+  const { childOf, idleSeq, owner: given, ...columns } = attrs
+  const inherited = childOf ? tables.conversations.get(childOf)?.columns.owner : null
+  const owner = row.columns.owner ?? inherited ?? given ?? null
+  row.columns = { ...row.columns, ...columns, owner, updatedAt: now }
   if (idleSeq !== undefined) row.idleSeq = idleSeq
   if (childOf !== undefined) row.childOf = childOf
 }

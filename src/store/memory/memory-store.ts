@@ -1,13 +1,13 @@
 import { type Clock, systemClock } from '../../base/clock.ts'
 import { uuidV7 } from '../../base/uuid-v7.ts'
-import { ClockWatch } from '../clock-watch.ts'
 import { createStore, type StoreOptions } from '../create-store.ts'
 import type { Driver, DueCall, StoredCall, StoredConversation, StoredEventRange, StoredSummary } from '../driver.ts'
-import { isSuspect, judgeClaim, type KnownLease, leaseNews, withoutLapse } from '../lease.ts'
+import { ClockWatch, isSuspect, judgeClaim, type KnownLease, leaseNews, withoutLapse } from '../lease.ts'
 import { fitsBeside } from '../records.ts'
-import { fittingRows, forkParents, rowBytes } from '../rows.ts'
+import { fittingRows, forkParents, lowerAscii, rowBytes, searchedText } from '../rows.ts'
 import type { Store } from '../store.ts'
 import { commitChange } from './commit-change.ts'
+import { changedSince, tally } from './figures.ts'
 import {
   byteOrder,
   type ConversationRow,
@@ -19,6 +19,7 @@ import {
   quarantineOf,
   repairAfterClockChange,
 } from './memory-tables.ts'
+import { MemoryOutbox } from './outbox.ts'
 import { memoryUpkeep } from './upkeep.ts'
 
 /** Options of `memoryStore`. */
@@ -38,6 +39,7 @@ export function memoryStore({ clock = systemClock, ...options }: MemoryStoreOpti
  */
 export function memoryDriver(clock: Pick<Clock, 'now'> = systemClock, newId: () => string = () => uuidV7()): Driver {
   const tables = new MemoryTables()
+  const outbox = new MemoryOutbox({ tables, clock })
   const clockWatch = new ClockWatch()
   const rowOf = (tenant: string, id: string) => tables.tenant(tenant).conversations.get(id)
 
@@ -45,7 +47,13 @@ export function memoryDriver(clock: Pick<Clock, 'now'> = systemClock, newId: () 
     durable: false,
 
     async commit(tenant, id, change) {
-      return commitChange(tables.tenant(tenant), id, change, clock.now(), () => tables.nextEpoch())
+      const outcome = commitChange(tables.tenant(tenant), id, change, clock.now(), () => tables.nextEpoch())
+      // A known key has no time: it was written the first time.
+      if (outcome.type === 'ok' && outcome.at !== undefined && tables.subscribers.size > 0) {
+        const types = change.events.map(({ type }) => type)
+        outbox.add({ tenant, conversationId: id, lastSeq: outcome.seq, types, at: outcome.at })
+      }
+      return outcome
     },
     async readEvents(tenant, id, range) {
       return eventsIn(rowOf(tenant, id), range)
@@ -55,11 +63,13 @@ export function memoryDriver(clock: Pick<Clock, 'now'> = systemClock, newId: () 
       const summary = latestSummary(row)
       return { summary, events: eventsIn(row, { ...bounds, after: summary?.toSeq ?? 0, keep: 'oldest' }) }
     },
-    async putSummary(tenant, id, summary) {
+    async putSummary(tenant, id, summary, plannedOn) {
       const row = rowOf(tenant, id)
       if (!row) return 'missing'
       const lastSeq = row.events.length
       if (summary.toSeq > lastSeq) return { pastEnd: lastSeq }
+      const superseded = row.events.findLast(({ seq, type }) => seq > plannedOn && type === 'superseded')
+      if (superseded) return { supersededAt: superseded.seq }
       const inOrder = [...row.summaries.values()].sort((left, right) => left.toSeq - right.toSeq)
       const overlaps = inOrder.find((known) => !fitsBeside(known, summary))
       if (overlaps) return { overlaps: { fromSeq: overlaps.fromSeq, toSeq: overlaps.toSeq } }
@@ -73,10 +83,14 @@ export function memoryDriver(clock: Pick<Clock, 'now'> = systemClock, newId: () 
       const row = rowOf(tenant, id)
       return row ? { ...columnsOf(row), idleSeq: row.idleSeq } : null
     },
-    async listConversations(tenant, { kind, status, agent, forkOf, before, ...bounds }) {
-      const { conversations } = tables.tenant(tenant)
-      if (before !== undefined && !conversations.has(before)) return null
-      const rows = [...conversations.values()].map(columnsOf).sort(newestFirst)
+    async listConversations(tenant, { kind, status, agent, owner, forkOf, text, ids, before, ...bounds }) {
+      const { conversations, calls } = tables.tenant(tenant)
+      const searched = text === undefined ? null : searchedText(text)
+      const wanted = ids && new Set(ids)
+      const isOwned = ({ columns }: ConversationRow) => owner === undefined || columns.owner === owner
+      const last = before === undefined ? undefined : conversations.get(before)
+      if (before !== undefined && !(last && isOwned(last))) return null
+      const rows = [...conversations.values()].filter(isOwned).map(columnsOf).sort(newestFirst)
       const from = before === undefined ? 0 : rows.findIndex((row) => row.id === before) + 1
       const found = rows
         .slice(from)
@@ -85,12 +99,28 @@ export function memoryDriver(clock: Pick<Clock, 'now'> = systemClock, newId: () 
             (kind === undefined || row.kind === kind) &&
             (status === undefined || row.status === status) &&
             (agent === undefined || row.agent === agent) &&
-            (forkOf === undefined || row.parent?.startsWith(forkParents(forkOf).from)),
+            (forkOf === undefined || row.parent?.startsWith(forkParents(forkOf).from)) &&
+            (!wanted || wanted.has(row.id)) &&
+            (!searched ||
+              lowerAscii(row.id).includes(searched.inId) ||
+              lowerAscii(row.title ?? '').includes(searched.inTitle)),
         )
-      return fittingRows(found, bounds, rowBytes.conversation)
+      return fittingRows(found, bounds, rowBytes.conversation).map((row) => {
+        const own = [...(conversations.get(row.id)?.callIds ?? [])].map((callId) => calls.get(callId))
+        const waiting = own.filter((call) => call?.status === 'pending' && call.kind !== 'sub_agent').length
+        return { ...row, waiting }
+      })
+    },
+    async changedSince(tenant, since, limit) {
+      return changedSince(tables.tenant(tenant), since, limit)
+    },
+    async tally(tenant, owner) {
+      return tally(tables.tenant(tenant), owner)
     },
     async deleteConversation(tenant, id) {
-      return deleteConversation(tables.tenant(tenant), id, clock.now())
+      const removed = deleteConversation(tables.tenant(tenant), id, clock.now())
+      outbox.forget(tenant, (conversationId) => !rowOf(tenant, conversationId))
+      return removed
     },
     async deleteTenant(tenant) {
       const doomed = tables.tenant(tenant)
@@ -99,6 +129,7 @@ export function memoryDriver(clock: Pick<Clock, 'now'> = systemClock, newId: () 
         doomed.tombstones.set(row.columns.id, clock.now())
       }
       tables.deleteTenant(tenant)
+      outbox.forget(tenant, () => true)
       return doomed.conversations.size
     },
 
@@ -113,12 +144,14 @@ export function memoryDriver(clock: Pick<Clock, 'now'> = systemClock, newId: () 
         .filter(isPending)
         .sort((left, right) => newestFirst(right, left))
     },
-    async inbox(tenant, { before, ...bounds }) {
+    async inbox(tenant, { owner, before, ...bounds }) {
       const { calls, conversations } = tables.tenant(tenant)
+      const isOwned = ({ conversationId }: StoredCall) =>
+        owner === undefined || conversations.get(conversationId)?.columns.owner === owner
       const last = before === undefined ? undefined : calls.get(before)
-      if (before !== undefined && !last) return null
+      if (before !== undefined && !(last && isOwned(last))) return null
       const found = [...calls.values()]
-        .filter((call) => isPending(call) && (!last || newestFirst(last, call) < 0))
+        .filter((call) => isPending(call) && isOwned(call) && (!last || newestFirst(last, call) < 0))
         .sort(newestFirst)
         .map((call) => {
           const row = conversations.get(call.conversationId)!
@@ -252,6 +285,7 @@ export function memoryDriver(clock: Pick<Clock, 'now'> = systemClock, newId: () 
     },
 
     upkeep: memoryUpkeep(tables, clock),
+    outbox,
     watchOthers: () => () => {},
     async close() {},
   }

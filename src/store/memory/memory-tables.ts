@@ -1,4 +1,3 @@
-import { type ClockChange, longestLease } from '../clock-watch.ts'
 import type {
   ForkOutcome,
   ForkRequest,
@@ -8,12 +7,14 @@ import type {
   StoredModelCall,
   StoredSummary,
 } from '../driver.ts'
-import { quarantineHolder, quarantineUntil, type StoredLease } from '../lease.ts'
+import { type ClockChange, longestLease, quarantineHolder, quarantineUntil, type StoredLease } from '../lease.ts'
+import type { Subscription } from '../outbox.ts'
 import { planFork } from '../plan-fork.ts'
 
 /** The data of a memory store: the same text that other backends keep in tables. */
 export class MemoryTables {
   readonly #tenants = new Map<string, TenantTables>()
+  readonly subscribers = new Map<string, Subscription & { readonly claimedAt: number }>()
   #lastEpoch = 0
 
   tenant(name: string): TenantTables {
@@ -104,6 +105,7 @@ export function newConversationRow(id: string, now: number): ConversationRow {
       id,
       kind: 'conversation',
       agent: null,
+      owner: null,
       status: 'idle',
       settings: '{}',
       fsmState: null,
@@ -167,7 +169,7 @@ export function forkConversation(
   tables: TenantTables,
   id: string,
   newId: string,
-  { at, agent }: ForkRequest,
+  { at, agent, owner }: ForkRequest,
   now: number,
   newCallId: () => string,
 ): ForkOutcome {
@@ -192,6 +194,7 @@ export function forkConversation(
         .filter((call) => call.status === 'pending'),
       at: end,
       agent,
+      owner,
     },
     newId,
     newCallId,

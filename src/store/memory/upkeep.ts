@@ -12,6 +12,7 @@ import type {
   UpkeepConversation,
   UpkeepReader,
 } from '../upkeep.ts'
+import { figures } from './figures.ts'
 import {
   type BlobRow,
   byteOrder,
@@ -27,6 +28,7 @@ import {
 export function memoryUpkeep(tables: MemoryTables, clock: Pick<Clock, 'now'>): Upkeep {
   return {
     snapshot: (work) => work(memoryReader(tables, clock.now())),
+    figures: async (windowMs) => figures(tables.tenants(), clock.now(), windowMs),
     restoreConversation: (tenant, conversation, rows) => restoreConversation(tables.tenant(tenant), conversation, rows),
     async restoreBlob(tenant, { hash, mediaType, pins, bytes }) {
       const { blobs } = tables.tenant(tenant)
@@ -191,8 +193,8 @@ function write(tables: TenantTables, conversation: RestoredConversation, rows: r
 
 /** Takes only known columns: the caller may pass more. */
 function columnsOf(conversation: RestoredConversation): ConversationRow['columns'] {
-  const { id, kind, agent, status, settings, fsmState, title, parent, createdAt, updatedAt } = conversation
-  return { id, kind, agent, status, settings, fsmState, title, parent, createdAt, updatedAt }
+  const { id, kind, agent, owner, status, settings, fsmState, title, parent, createdAt, updatedAt } = conversation
+  return { id, kind, agent, owner, status, settings, fsmState, title, parent, createdAt, updatedAt }
 }
 
 /** Copies what may change, and shares the rows: they are replaced, never changed. */

@@ -33,21 +33,27 @@ export const summaryColumns = 'from_seq AS "fromSeq", to_seq AS "toSeq", content
 
 /** For the table `conversations` under the alias c. */
 export const conversationColumns = `
-  id, kind, agent, status, settings, fsm_state AS "fsmState", title, parent, last_seq AS "lastSeq",
+  id, kind, agent, owner, status, settings, fsm_state AS "fsmState", title, parent, last_seq AS "lastSeq",
   created_at AS "createdAt", updated_at AS "updatedAt", CASE WHEN ${isQuarantined} THEN claimed_at END AS "quarantinedAt",
   CASE WHEN ${isQuarantined} THEN epoch END AS "quarantineEpoch"`
+
+/** How many calls of a row of `conversations` under the alias c wait for an answer. */
+export const waiting = (
+  schema: string,
+): string => `(SELECT count(*) FROM ${schema}.calls t WHERE t.tenant ${secondary} = c.tenant
+  AND t.conversation_id = c.id AND t.status = 'pending' AND t.kind <> 'sub_agent') AS waiting`
 
 /** For the table `calls` under the alias t. */
 export const callColumns = `
   t.id, t.conversation_id AS "conversationId", t.name, t.executor, t.status, t.args, t.result, t.round, t.kind, t.prompt,
-  t.expires_at AS "expiresAt", t.created_at AS "createdAt", t.resolved_at AS "resolvedAt", t.resolved_seq AS "resolvedSeq", t.meta`
+  t.expires_at AS "expiresAt", t.created_at AS "createdAt", t.resolved_at AS "resolvedAt", t.resolved_seq AS "resolvedSeq", t.notice, t.meta`
 
 /** The names that `conversationColumns` and `callColumns` select. */
 export const conversationNames =
-  'id, kind, agent, status, settings, "fsmState", title, parent, "lastSeq", "createdAt", "updatedAt", "quarantinedAt", "quarantineEpoch"'
+  'id, kind, agent, owner, status, settings, "fsmState", title, parent, "lastSeq", "createdAt", "updatedAt", "quarantinedAt", "quarantineEpoch"'
 
 export const callNames = `id, "conversationId", name, executor, status, args, result, round, kind, prompt, "expiresAt", "createdAt", "resolvedAt",
-  "resolvedSeq", meta`
+  "resolvedSeq", notice, meta`
 
 /** The database's clock in milliseconds. In a condition, wrap it as `(SELECT ...)`, or no index is used. */
 export const nowMs = 'floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint'

@@ -9,7 +9,7 @@ import { CommitBatcher, isRepeatable } from './group-commit.ts'
 const maxChanges = 64
 const lanes = 4
 
-/** Commits in a batch with other changes; alone when there are settings to merge, which happens here and not in the database, or a deadline to move. */
+/** Commits in a batch with other changes; alone when there are settings to merge, which happens here and not in the database, a deadline to move, or summaries to delete. */
 export function commitChange(
   database: Database,
   poolSize: number,
@@ -38,6 +38,11 @@ export function commitChange(
       WHERE tenant = $1 AND conversation_id = $2 AND id = $3 AND status = 'pending' AND round = $4 RETURNING id`,
   }
 
+  const deleteSummaries = {
+    name: 'delete_summaries',
+    text: `DELETE FROM ${database.schema}.summaries WHERE tenant = $1 AND conversation_id = $2 AND to_seq >= $3`,
+  }
+
   const seedLock = { name: 'seed_lock', text: `SELECT ${database.schema}.tombstone_lock($1, $2)` }
   const tombstone = {
     name: 'tombstone',
@@ -62,6 +67,10 @@ export function commitChange(
     if (change.seeds) await query(seedLock, [tenant, id])
     const outcome = await mergeAndCommit(query, addressed)
     if (await beginsDeleted(query, addressed, outcome)) return { type: 'deleted' }
+    // A known key has no time: the summaries were deleted the first time, and newer ones may stand.
+    if (change.withdrawsFrom !== null && outcome.type === 'ok' && outcome.at !== undefined) {
+      await query(deleteSummaries, [tenant, id, change.withdrawsFrom])
+    }
     if (!deadline || (outcome.type !== 'ok' && outcome.type !== 'missing')) return outcome
     const { callId, round, expiresInMs } = deadline
     if (outcome.type === 'missing') return { type: 'stale', lastSeq: 0, callId, round }
@@ -73,7 +82,8 @@ export function commitChange(
 
   return async (tenant, id, change) => {
     const addressed = { tenant, id, change }
-    const outcome = change.deadline || change.seeds ? null : await batcher.commit(addressed)
+    const goesAlone = change.deadline || change.seeds || change.withdrawsFrom !== null
+    const outcome = goesAlone ? null : await batcher.commit(addressed)
     if (outcome && outcome.type !== 'settings') return outcome
     return database.transaction(
       async (query) => {

@@ -22,7 +22,7 @@ export const createCommitFunction = (schema: string): string => `
     b_change integer[] = '{}', b_hash text[] = '{}',
     l_change integer[] = '{}', l_holder text[] = '{}', l_ms bigint[] = '{}',
     p_expected_at bigint[] = '{}', p_expected_agent text[] = '{}', p_needs_free boolean[] = '{}',
-    p_idle_seq bigint[] = '{}', l_suspects boolean[] = '{}', c_meta text[] = '{}'
+    p_idle_seq bigint[] = '{}', l_suspects boolean[] = '{}', c_meta text[] = '{}', a_owner text[] = '{}', c_note text[] = '{}'
   ) RETURNS TABLE (change integer, outcome text, seq bigint, at bigint, call_id text, round bigint) LANGUAGE plpgsql AS $$
   #variable_conflict use_column
   DECLARE
@@ -123,6 +123,22 @@ export const createCommitFunction = (schema: string): string => `
         END LOOP;
       END IF;
 
+      -- Before the events: subscribers to the messages of an agent are found by it.
+      IF cardinality(a_change) > 0 THEN
+        UPDATE ${schema}.conversations c SET
+          kind = coalesce(x.kind, c.kind),
+          agent = coalesce(x.agent, c.agent),
+          settings = coalesce(x.settings, c.settings),
+          title = CASE WHEN x.sets_title THEN x.title ELSE c.title END,
+          owner = coalesce(c.owner, CASE WHEN x.child_of IS NOT NULL THEN (${ownerOfParent(schema)}) END, x.owner),
+          parent = coalesce(x.parent, c.parent),
+          child_of = CASE WHEN x.parent IS NULL THEN c.child_of ELSE x.child_of END
+        FROM unnest(a_change, a_kind, a_agent, a_settings, a_title, a_sets_title, a_parent, a_child_of, a_owner)
+          x (change, kind, agent, settings, title, sets_title, parent, child_of, owner)
+        WHERE p_wave[x.change] = v_wave AND v_base[x.change] IS NOT NULL
+          AND c.tenant = p_tenant[x.change] AND c.id = p_id[x.change];
+      END IF;
+
       INSERT INTO ${schema}.events (tenant, conversation_id, seq, at, type, content)
         SELECT p_tenant[e.change], p_id[e.change], v_base[e.change] + e.index, v_now, e.type, e.content
         FROM unnest(e_change, e_index, e_type, e_content) e (change, index, type, content)
@@ -146,20 +162,6 @@ export const createCommitFunction = (schema: string): string => `
           WHERE x.wave = v_wave AND x.key IS NOT NULL AND x.base IS NOT NULL;
       END IF;
 
-      IF cardinality(a_change) > 0 THEN
-        UPDATE ${schema}.conversations c SET
-          kind = coalesce(x.kind, c.kind),
-          agent = coalesce(x.agent, c.agent),
-          settings = coalesce(x.settings, c.settings),
-          title = CASE WHEN x.sets_title THEN x.title ELSE c.title END,
-          parent = coalesce(x.parent, c.parent),
-          child_of = CASE WHEN x.parent IS NULL THEN c.child_of ELSE x.child_of END
-        FROM unnest(a_change, a_kind, a_agent, a_settings, a_title, a_sets_title, a_parent, a_child_of)
-          x (change, kind, agent, settings, title, sets_title, parent, child_of)
-        WHERE p_wave[x.change] = v_wave AND v_base[x.change] IS NOT NULL
-          AND c.tenant = p_tenant[x.change] AND c.id = p_id[x.change];
-      END IF;
-
       IF cardinality(r_change) > 0 THEN
         UPDATE ${schema}.calls t SET
           status = r.status, result = r.result, resolved_at = v_now, resolved_seq = v_base[r.change] + 1 + r.event
@@ -170,18 +172,18 @@ export const createCommitFunction = (schema: string): string => `
 
       IF cardinality(c_change) > 0 THEN
         INSERT INTO ${schema}.calls AS t (tenant, id, conversation_id, name, executor, status, args, result, round, kind,
-            prompt, expires_at, created_at, resolved_at, resolved_seq, meta)
+            prompt, expires_at, created_at, resolved_at, resolved_seq, meta, notice)
           SELECT p_tenant[w.change], w.id, p_id[w.change], w.name, w.executor, w.status, w.args, w.result, w.round, w.kind,
-            w.prompt, v_now + w.expires_in, v_now, CASE WHEN w.status <> 'pending' THEN v_now END, NULL, w.meta
+            w.prompt, v_now + w.expires_in, v_now, CASE WHEN w.status <> 'pending' THEN v_now END, NULL, w.meta, w.notice
           FROM unnest(c_change, c_id, c_name, c_executor, c_status, c_args, c_result, c_round, c_kind, c_prompt, c_expires_in,
-              c_meta)
-            w (change, id, name, executor, status, args, result, round, kind, prompt, expires_in, meta)
+              c_meta, c_note)
+            w (change, id, name, executor, status, args, result, round, kind, prompt, expires_in, meta, notice)
           WHERE p_wave[w.change] = v_wave AND v_base[w.change] IS NOT NULL
           ON CONFLICT (tenant, id) DO UPDATE SET
             name = excluded.name, executor = excluded.executor, status = excluded.status, args = excluded.args,
             result = excluded.result, round = excluded.round, kind = excluded.kind, prompt = excluded.prompt,
             expires_at = excluded.expires_at, resolved_at = excluded.resolved_at, resolved_seq = NULL,
-            meta = coalesce(excluded.meta, t.meta)
+            meta = coalesce(excluded.meta, t.meta), notice = excluded.notice
           WHERE t.conversation_id = excluded.conversation_id;
         GET DIAGNOSTICS v_count = ROW_COUNT;
         -- Since it was judged, another conversation has taken one of the ids: judge again.
@@ -265,6 +267,10 @@ const judge = (schema: string, hasCalls: boolean): string => `
 const pendingCall = (schema: string): string =>
   `SELECT FROM ${schema}.calls t WHERE t.tenant ${secondary} = x.tenant AND t.conversation_id = x.id AND t.status = 'pending'
               AND NOT EXISTS (SELECT FROM unnest(r_change, r_call) r (change, call) WHERE r.change = x.number AND r.call = t.id)`
+
+/** For a child agent under the alias c, whose parent the change names. */
+const ownerOfParent = (schema: string): string =>
+  `SELECT p.owner FROM ${schema}.conversations p WHERE p.tenant = c.tenant AND p.id = x.child_of`
 
 const lastEventAt = (schema: string): string =>
   `SELECT FROM ${schema}.events v WHERE v.tenant = x.tenant AND v.conversation_id = x.id AND v.seq = x.expected_seq AND v.at = x.expected_at`

@@ -30,10 +30,19 @@ export function commitQuery(schema: string, batch: readonly Addressed[], hasMerg
     values.push(arrayLiteral(acquires, ({ suspects }) => suspects))
     places.push(`l_suspects => $${values.length}`)
   }
+  const attrs = changes.flatMap((change) => (setsSeldomAttrs(change.attrs) ? [change.attrs] : []))
+  if (attrs.some(({ owner }) => owner !== undefined)) {
+    values.push(arrayLiteral(attrs, ({ owner }) => owner ?? null))
+    places.push(`a_owner => $${values.length}`)
+  }
   const calls = changes.flatMap((change) => change.calls)
   if (calls.some(({ meta }) => meta !== null)) {
     values.push(arrayLiteral(calls, ({ meta }) => meta))
     places.push(`c_meta => $${values.length}`)
+  }
+  if (calls.some(({ notice }) => notice !== null)) {
+    values.push(arrayLiteral(calls, ({ notice }) => notice))
+    places.push(`c_note => $${values.length}`)
   }
   const text = `SELECT change, outcome, seq, at, call_id, round FROM ${schema}.commit_changes(${places.join(', ')})`
   return { statement: { name: `commit_${values.length}${placesNamed(places)}`, text }, values }
@@ -42,7 +51,7 @@ export function commitQuery(schema: string, batch: readonly Addressed[], hasMerg
 /** A short name for the set of named parameters in use: Postgres cuts the name of a statement after 63 characters. */
 function placesNamed(places: readonly string[]): string {
   const names = places.flatMap((place) => place.match(/^\w+(?= =>)/)?.[0] ?? [])
-  return names.map((name) => `_${name.replace(/^[plc]_(expected_)?/, '')}`).join('')
+  return names.map((name) => `_${name.replace(/^[plac]_(expected_)?/, '')}`).join('')
 }
 
 /** In the order of the parameters of `commit_changes`. */
@@ -136,8 +145,8 @@ function numbered<T>(
 }
 
 /** Almost every commit sets status and cached state. The other attributes are written separately, so that ordinary commits stay cheap. */
-function setsSeldomAttrs({ kind, agent, settings, title, parent }: StoredAttrs): boolean {
-  return [kind, agent, settings, title, parent].some((value) => value !== undefined)
+function setsSeldomAttrs({ kind, agent, owner, settings, title, parent }: StoredAttrs): boolean {
+  return [kind, agent, owner, settings, title, parent].some((value) => value !== undefined)
 }
 
 /** Assigns changes that touch the same conversation or write the same call row to different waves, in their order. Counts from 1. */

@@ -1,7 +1,7 @@
 import type { Driver, ReadConversation, StoredConversation } from '../driver.ts'
-import type { ConversationFilter } from '../records.ts'
-import { forkParents } from '../rows.ts'
-import { conversationColumns, conversationNames, Page, secondary } from './columns.ts'
+import { type ConversationFilter, mostTallied, type StatusCount } from '../records.ts'
+import { forkParents, searchedText } from '../rows.ts'
+import { conversationColumns, conversationNames, Page, secondary, waiting } from './columns.ts'
 import type { Database, Statement } from './database.ts'
 
 type Methods = 'getConversation' | 'listConversations' | 'deleteConversation' | 'deleteTenant'
@@ -33,7 +33,7 @@ export function conversations(database: Database): Pick<Driver, Methods> {
     getConversation,
     async listConversations(tenant, filter) {
       const last = filter.before === undefined ? undefined : await getConversation(tenant, filter.before)
-      if (last === null) return null
+      if (last === null || (last && filter.owner !== undefined && last.owner !== filter.owner)) return null
       const { statement, values } = listing(schema, tenant, filter, last)
       return database.run<StoredConversation>(statement, values)
     },
@@ -52,7 +52,7 @@ export function conversations(database: Database): Pick<Driver, Methods> {
 function listing(
   schema: string,
   tenant: string,
-  { kind, status, agent, forkOf, limit, maxBytes }: ConversationFilter & { limit: number },
+  { kind, status, agent, owner, forkOf, text: given, ids, limit, maxBytes }: ConversationFilter & { limit: number },
   last: StoredConversation | undefined,
 ): { statement: Statement; values: unknown[] } {
   const values: unknown[] = [tenant]
@@ -66,19 +66,60 @@ function listing(
   if (kind !== undefined) add('kind', (n) => `kind = $${n}`, kind)
   if (status !== undefined) add('status', (n) => `status = $${n}`, status)
   if (agent !== undefined) add('agent', (n) => `agent = $${n}`, agent)
+  if (owner !== undefined) add('owner', (n) => `owner = $${n}`, owner)
   if (forkOf !== undefined) {
     const { from, to } = forkParents(forkOf)
     add('forks', (n) => `parent COLLATE "C" >= $${n} AND parent COLLATE "C" < $${n + 1}`, from, to)
   }
+  if (ids) add('ids', (n) => `id = ANY ($${n}::text[])`, ids)
+  if (given !== undefined) {
+    const { inId, inTitle } = searchedText(given)
+    // Under "C" only ASCII letters have cases.
+    const found = (column: string, n: number) => `strpos(lower(${column} COLLATE "C"), $${n}::text) > 0`
+    add('text', (n) => `(${found('id', n)} OR ${found('title', n + 1)})`, inId, inTitle)
+  }
   if (last)
     add('before', (n) => `(created_at, id ${secondary}) < ($${n}::bigint, $${n + 1}::text)`, last.createdAt, last.id)
   const page = new Page({ limit, ...(maxBytes === undefined ? {} : { maxBytes }) }, values)
-  const select = `SELECT ${conversationColumns} FROM ${schema}.conversations c WHERE ${conditions.join(' AND ')}`
+  const select = `SELECT ${conversationColumns}, ${waiting(schema)} FROM ${schema}.conversations c WHERE ${conditions.join(' AND ')}`
   const text = page.within(select, {
-    columns: conversationNames,
+    columns: `${conversationNames}, waiting`,
     order: `created_at DESC, id ${secondary} DESC`,
     returnedOrder: `"createdAt" DESC, id ${secondary} DESC`,
     bytes: ['title', 'parent', '"fsmState"', 'settings'],
   })
   return { statement: { name: page.named(names.join('_')), text }, values: page.values }
+}
+
+/** Reads the rows of the tenant: a commit writes its time to the row, and an index on it would cost every commit. */
+export function changes(database: Database): Required<Pick<Driver, 'changedSince' | 'tally'>> {
+  const { schema } = database
+  const changed = {
+    name: 'changed_since',
+    text: `(SELECT id FROM ${schema}.conversations WHERE tenant ${secondary} = $1 AND updated_at >= $2 LIMIT $3)
+      UNION (SELECT id FROM ${schema}.tombstones WHERE tenant = $1 AND at >= $2 LIMIT $3)`,
+  }
+  const counts = (owner: string) => `SELECT kind, status, count(*) AS count FROM (
+      SELECT kind, status FROM ${schema}.conversations WHERE tenant ${secondary} = $1 ${owner}
+      ORDER BY created_at DESC, id ${secondary} DESC LIMIT $2) AS newest GROUP BY kind, status`
+  const waiting = (owner: string) => `SELECT count(*) AS count, min(created_at) AS "oldestAt" FROM (
+      SELECT t.created_at FROM ${schema}.calls t JOIN ${schema}.conversations c ON c.tenant = t.tenant AND c.id = t.conversation_id
+      WHERE t.tenant ${secondary} = $1 AND t.status = 'pending' AND t.kind <> 'sub_agent' ${owner}
+      ORDER BY t.created_at LIMIT $2) AS oldest`
+  return {
+    async changedSince(tenant, since, limit) {
+      const found = await database.run<{ id: string }>(changed, [tenant, since, limit + 1])
+      return found.length > limit ? null : found.map(({ id }) => id)
+    },
+    async tally(tenant, owner) {
+      const [named, only, ownCalls] = owner === null ? ['all', '', ''] : ['own', 'AND owner = $3', 'AND c.owner = $3']
+      const values = [tenant, mostTallied + 1, ...(owner === null ? [] : [owner])]
+      const found = await database.run<StatusCount>({ name: `tally_${named}`, text: counts(only) }, values)
+      const calls = { name: `tally_calls_${named}`, text: waiting(ownCalls) }
+      const [asked] = await database.run<{ count: number; oldestAt: number | null }>(calls, values)
+      const total = found.reduce((sum, { count }) => sum + count, 0)
+      const isPartial = total > mostTallied || asked!.count > mostTallied
+      return { counts: found, waiting: asked!.count, oldestAt: asked!.oldestAt, isPartial }
+    },
+  }
 }

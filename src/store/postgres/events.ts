@@ -77,6 +77,15 @@ export function calls(database: Database): Pick<Driver, Methods> {
       WHERE t.status = 'pending' AND t.expires_at IS NOT NULL ORDER BY t.expires_at LIMIT $1`,
   }
 
+  const owned = {
+    name: 'call_owned',
+    text: `SELECT 1 FROM ${schema}.conversations WHERE tenant = $1 AND id = $2 AND owner = $3`,
+  }
+
+  async function isOwned(tenant: string, { conversationId }: StoredCall, owner: string): Promise<boolean> {
+    return (await database.run(owned, [tenant, conversationId, owner])).length > 0
+  }
+
   async function getCall(tenant: string, callId: string): Promise<StoredCall | null> {
     return (await database.run<StoredCall>(get, [tenant, callId]))[0] ?? null
   }
@@ -84,17 +93,19 @@ export function calls(database: Database): Pick<Driver, Methods> {
   return {
     getCall,
     pendingCalls: (tenant, id) => database.run<StoredCall>(pending, [tenant, id]),
-    async inbox(tenant, { before, ...bounds }) {
+    async inbox(tenant, { owner, before, ...bounds }) {
       const last = before === undefined ? undefined : await getCall(tenant, before)
-      if (last === null) return null
-      const page = new Page(bounds, [tenant, ...(last ? [last.createdAt, last.id] : [])])
-      const text = page.within(last ? `${inInbox} ${beforeLast}` : inInbox, {
+      if (last === null || (last && owner !== undefined && !(await isOwned(tenant, last, owner)))) return null
+      const values = [tenant, ...(last ? [last.createdAt, last.id] : []), ...(owner === undefined ? [] : [owner])]
+      const page = new Page(bounds, values)
+      const ofOwner = owner === undefined ? '' : `AND c.owner = $${values.length}`
+      const text = page.within(`${inInbox} ${last ? beforeLast : ''} ${ofOwner}`, {
         columns: `${callNames}, agent, title, "quarantinedAt"`,
         order: `t.created_at DESC, t.id ${secondary} DESC`,
         returnedOrder: `"createdAt" DESC, id ${secondary} DESC`,
-        bytes: ['name', 'args', 'prompt', 'meta', 'title'],
+        bytes: ['name', 'args', 'prompt', 'notice', 'meta', 'title'],
       })
-      const name = page.named(last ? 'inbox_before' : 'inbox')
+      const name = page.named(`inbox${last ? '_before' : ''}${owner === undefined ? '' : '_owner'}`)
       return database.run<StoredInboxCall>({ name, text }, page.values)
     },
     async dueCalls(limit) {

@@ -11,6 +11,7 @@ import type {
 import { type ForkPlan, type ForkSource, planFork } from '../plan-fork.ts'
 import { callColumns, conversationColumns, eventColumns, nowMs, secondary, summaryColumns } from './columns.ts'
 import type { Database, Query } from './database.ts'
+import { writeNoOutbox } from './outbox-tables.ts'
 
 type Fork = { readonly tenant: string; readonly id: string; readonly newId: string }
 
@@ -18,14 +19,15 @@ type Fork = { readonly tenant: string; readonly id: string; readonly newId: stri
 export function forkConversation(database: Database): Driver['fork'] {
   const statements = forkStatements(database.schema)
 
-  async function fork(query: Query, { tenant, id, newId }: Fork, { at, agent }: ForkRequest): Promise<ForkOutcome> {
+  async function fork(query: Query, { tenant, id, newId }: Fork, request: ForkRequest): Promise<ForkOutcome> {
     const [conversation] = await query<StoredConversation>(statements.lockSource, [tenant, id])
     if (!conversation) return 'missing'
     if ((await query(statements.exists, [tenant, newId])).length > 0) return 'exists'
-    const end = at ?? conversation.lastSeq
+    const end = request.at ?? conversation.lastSeq
     if (end > conversation.lastSeq) return { pastEnd: conversation.lastSeq }
     const source = await readSource(query, tenant, conversation, end)
-    const plan = planFork({ ...source, agent }, newId, () => uuidV7())
+    const { agent, owner } = request
+    const plan = planFork({ ...source, agent, owner }, newId, () => uuidV7())
     return (await writeCopy(query, { tenant, id, newId }, end, plan)) ? 'ok' : 'exists'
   }
 
@@ -34,7 +36,7 @@ export function forkConversation(database: Database): Driver['fork'] {
     tenant: string,
     conversation: StoredConversation,
     at: number,
-  ): Promise<Omit<ForkSource, 'agent'>> {
+  ): Promise<Omit<ForkSource, 'agent' | 'owner'>> {
     const { id } = conversation
     const [summary = null] = await query<StoredSummary>(statements.summary, [tenant, id, at])
     const events = await query<StoredEvent>(statements.events, [tenant, id, summary?.toSeq ?? 0, at])
@@ -44,9 +46,9 @@ export function forkConversation(database: Database): Driver['fork'] {
 
   /** False when another process has created the copy meanwhile. */
   async function writeCopy(query: Query, { tenant, id, newId }: Fork, end: number, plan: ForkPlan): Promise<boolean> {
-    const { kind, agent, status, settings, fsmState, title, parent } = plan.conversation
+    const { kind, agent, owner, status, settings, fsmState, title, parent } = plan.conversation
     const lastSeq = end + plan.appended.length
-    const columns = [kind, agent, status, settings, fsmState, title, parent, lastSeq]
+    const columns = [kind, agent, status, settings, fsmState, title, parent, lastSeq, owner]
     const [copy] = await query<{ created_at: number }>(statements.insertCopy, [tenant, newId, ...columns])
     if (!copy) return false
     const seqs = plan.replaced.map(({ seq }) => seq)
@@ -95,6 +97,7 @@ function callColumnsOf(calls: readonly StoredCall[]): unknown[][] {
     'round',
     'kind',
     'prompt',
+    'notice',
     'meta',
   ] as const
   const times = ['expiresAt', 'createdAt', 'resolvedAt', 'resolvedSeq'] as const
@@ -127,9 +130,10 @@ function forkStatements(schema: string) {
     insertCopy: {
       name: 'fork_insert',
       text: `INSERT INTO ${schema}.conversations
-          (tenant, id, kind, agent, status, settings, fsm_state, title, parent, last_seq, is_dormant, created_at, updated_at)
-        SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10::bigint, true, n.now, n.now FROM (SELECT ${nowMs} AS now) n
-        ON CONFLICT DO NOTHING RETURNING created_at`,
+          (tenant, id, kind, agent, status, settings, fsm_state, title, parent, last_seq, owner, is_dormant,
+           created_at, updated_at)
+        SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10::bigint, $11, true, n.now, n.now FROM (SELECT ${nowMs} AS now) n
+        ON CONFLICT DO NOTHING RETURNING created_at, ${writeNoOutbox}`,
     },
     copyEvents: {
       name: 'fork_copy_events',
@@ -171,10 +175,10 @@ function forkStatements(schema: string) {
     insertCalls: {
       name: 'fork_insert_calls',
       text: `INSERT INTO ${schema}.calls (tenant, id, conversation_id, name, executor, status, args, result, round, kind,
-          prompt, meta, expires_at, created_at, resolved_at, resolved_seq)
+          prompt, notice, meta, expires_at, created_at, resolved_at, resolved_seq)
         SELECT $1, c.* FROM unnest(
           $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::bigint[], $10::text[],
-          $11::text[], $12::text[], $13::bigint[], $14::bigint[], $15::bigint[], $16::bigint[]
+          $11::text[], $12::text[], $13::text[], $14::bigint[], $15::bigint[], $16::bigint[], $17::bigint[]
         ) c`,
     },
   }

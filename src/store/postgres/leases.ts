@@ -1,6 +1,5 @@
-import { type ClockChange, ClockWatch, longestLease } from '../clock-watch.ts'
 import type { Driver } from '../driver.ts'
-import { type LeaseRef, mostLapses } from '../lease.ts'
+import { type ClockChange, ClockWatch, type LeaseRef, longestLease, mostLapses } from '../lease.ts'
 import { arrayLiteral, claimedColumns, isQuarantined, isSuspect, lapsedAfter, nowMs } from './columns.ts'
 import type { Database } from './database.ts'
 

@@ -3,6 +3,7 @@ import { SchemaTooNewError, StoreError } from '../../base/errors/store-errors.ts
 import { nowMs, secondary } from './columns.ts'
 import { createCommitFunction } from './commit-function.ts'
 import { breakingAfter, discard, quoteSchema } from './connection.ts'
+import { outbox } from './outbox-tables.ts'
 
 /**
  * Ids sort by their bytes. All values are text that the codec made: jsonb would reorder keys and refuse U+0000.
@@ -303,6 +304,33 @@ const tombstones = (schema: string): string => `
   END $$;
 `
 
+/**
+ * Who opened each conversation, from the first message or start in its log; a name that JSON escapes is left to `perdure doctor`. The function takes `a_owner`,
+ * with a default, so that nodes of an earlier version keep working during a rolling deploy: what they create has no owner until the doctor repairs it.
+ */
+const owners = (schema: string): string => `
+  ALTER TABLE ${schema}.conversations ADD COLUMN owner text COLLATE "C";
+  UPDATE ${schema}.conversations c SET owner = (
+    SELECT substring(e.content from '"who":"([^"\\\\]{1,85})"(?:,"key":"(?:[^"\\\\]|\\\\.)*"|,"restoredAt":[0-9]+)*\\}$')
+    FROM ${schema}.events e
+    WHERE e.tenant = c.tenant AND e.conversation_id = c.id AND e.type IN ('user_msg', 'flow_started') ORDER BY e.seq LIMIT 1
+  );
+  CREATE INDEX conversations_owned ON ${schema}.conversations (tenant ${secondary}, owner, created_at, id ${secondary})
+    WHERE owner IS NOT NULL;
+  DROP FUNCTION ${schema}.commit_changes;
+  ${createCommitFunction(schema)}
+`
+
+/**
+ * What is told of a call beside its prompt. The function takes `c_note`, with a default, so that nodes of an earlier version keep working during a rolling deploy:
+ * `perdure doctor` finds what they leave out.
+ */
+const callNotices = (schema: string): string => `
+  ALTER TABLE ${schema}.calls ADD COLUMN notice text;
+  DROP FUNCTION ${schema}.commit_changes;
+  ${createCommitFunction(schema)}
+`
+
 /** In order. Must never change once released; only append. */
 export const migrations: readonly ((schema: string) => string)[] = [
   createTables,
@@ -318,6 +346,9 @@ export const migrations: readonly ((schema: string) => string)[] = [
   findCallsById,
   callMeta,
   tombstones,
+  outbox,
+  owners,
+  callNotices,
 ]
 
 type MigrateOptions = {

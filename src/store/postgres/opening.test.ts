@@ -30,6 +30,45 @@ describe('migrations', () => {
     await Promise.all(stores.map((store) => store.close()))
   })
 
+  test('the owners of older conversations are read from their logs', async () => {
+    const connectionString = await freshDatabase(inject('postgresUrl'))
+    const older = migrations.findIndex((script) => script('perdure').includes('ADD COLUMN owner'))
+    const scripts = migrations.slice(0, older).map((script, index) => {
+      return `${script('perdure')}; INSERT INTO perdure.migrations VALUES (${index + 1}, 0);`
+    })
+    const table = 'CREATE TABLE perdure.migrations (number integer PRIMARY KEY, applied_at bigint NOT NULL);'
+    await query(connectionString, `CREATE SCHEMA perdure; ${table} ${scripts.join('\n')}`)
+    const said = (who: string, more = '') =>
+      `{"turnId":"t","message":{"parts":[]},"options":{"x":{"who":"eve"}},"who":${JSON.stringify(who)}${more}}`
+    const logs: readonly (readonly [string, string, string])[] = [
+      ['plain', 'user_msg', said('ann')],
+      ['keyed', 'user_msg', said('bob', ',"key":"k \\" }"')],
+      ['session', 'flow_started', '{"flow":"f","version":"1","input":{"who":"eve"},"who":"cid"}'],
+      ['escaped', 'user_msg', said('b"o')],
+      ['silent', 'titled', '{"title":"T"}'],
+    ]
+    for (const [id, type, content] of logs) {
+      const values = `'default', '${id}'`
+      await query(
+        connectionString,
+        `INSERT INTO perdure.conversations (tenant, id, last_seq, created_at, updated_at) VALUES (${values}, 2, 1, 1);
+         INSERT INTO perdure.events VALUES (${values}, 1, 1, '${type}', $json$${content}$json$), (${values}, 2, 1, 'user_msg', $json$${said('eve')}$json$)`,
+      )
+    }
+    await query(connectionString, "DELETE FROM perdure.events WHERE conversation_id = 'silent' AND seq = 2")
+    const store = postgresStore({ connectionString, logger })
+    const owners = (await store.listConversations()).map(({ id, owner }) => [id, owner])
+    // A name that JSON escapes is left to the doctor.
+    expect(Object.fromEntries(owners)).toEqual({
+      plain: 'ann',
+      keyed: 'bob',
+      session: 'cid',
+      escaped: null,
+      silent: null,
+    })
+    await store.close()
+  })
+
   test('schemas of one database are separate', async () => {
     const connectionString = inject('postgresUrl')
     const [one, other] = ['opening_one', 'Opening_One'].map((schema) =>

@@ -6,12 +6,13 @@ import type { Driver } from '../driver.ts'
 import type { Store } from '../store.ts'
 import { commitChange } from './commit-change.ts'
 import { checkSchemaName } from './connection.ts'
-import { conversations } from './conversations.ts'
+import { changes, conversations } from './conversations.ts'
 import { Database, type DatabaseOptions } from './database.ts'
 import { calls, events } from './events.ts'
 import { forkConversation } from './fork-and-delete.ts'
 import { HintChannel, type HintChannelOptions } from './hints.ts'
 import { leases, movedLogs } from './leases.ts'
+import { postgresOutbox } from './outbox.ts'
 import { blobs, modelCalls, snapshots, summaries } from './records.ts'
 import { postgresUpkeep } from './upkeep/upkeep.ts'
 
@@ -69,6 +70,7 @@ export function postgresDriver(
     ...events(database),
     ...summaries(database),
     ...conversations(database),
+    ...changes(database),
     ...calls(database),
     ...modelCalls(database),
     ...leases(database),
@@ -77,6 +79,7 @@ export function postgresDriver(
     ...snapshots(database),
     fork: forkConversation(database),
     upkeep: postgresUpkeep(database),
+    outbox: postgresOutbox(database),
     watchOthers: (emit) => hints.listen(emit),
     async close() {
       await hints.close()

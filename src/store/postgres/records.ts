@@ -45,6 +45,11 @@ export function summaries(database: Database): Pick<Driver, 'putSummary' | 'late
       WHERE tenant = $1 AND conversation_id = $2 AND to_seq <> $4 AND to_seq >= $3 AND from_seq <= $4
         AND NOT (from_seq >= $3 AND to_seq < $4) ORDER BY to_seq LIMIT 1`,
   }
+  const supersededAfter = {
+    name: 'put_summary_superseded',
+    text: `SELECT seq FROM ${schema}.events
+      WHERE tenant = $1 AND conversation_id = $2 AND seq > $3 AND type = 'superseded' ORDER BY seq DESC LIMIT 1`,
+  }
   const put = {
     name: 'put_summary',
     text: `INSERT INTO ${schema}.summaries (tenant, conversation_id, from_seq, to_seq, content, version, base)
@@ -58,11 +63,13 @@ export function summaries(database: Database): Pick<Driver, 'putSummary' | 'late
       WHERE tenant = $1 AND conversation_id = $2 ORDER BY to_seq DESC LIMIT 1`,
   }
   return {
-    putSummary(tenant, id, { fromSeq, toSeq, content, version, base }) {
+    putSummary(tenant, id, { fromSeq, toSeq, content, version, base }, plannedOn) {
       return database.transaction<SummaryOutcome>(async (query) => {
         const [log] = await query<{ lastSeq: number }>(lock, [tenant, id])
         if (!log) return { commit: false, value: 'missing' }
         if (toSeq > log.lastSeq) return { commit: false, value: { pastEnd: log.lastSeq } }
+        const [superseded] = await query<{ seq: number }>(supersededAfter, [tenant, id, plannedOn])
+        if (superseded) return { commit: false, value: { supersededAt: superseded.seq } }
         const [overlaps] = await query<Pick<StoredSummary, 'fromSeq' | 'toSeq'>>(overlapping, [
           tenant,
           id,

@@ -21,9 +21,9 @@ const earlierVersion = migrations.length - 1
 /** What today's function writes to columns that this version did not have yet, and what it wrote instead. */
 const laterColumns: readonly [string, string][] = [
   ['idle_seq = coalesce(x.idle_seq, c.idle_seq),', ''],
-  ['resolved_at, resolved_seq, meta)', 'resolved_at, resolved_seq)'],
-  ['END, NULL, w.meta', 'END, NULL'],
-  [',\n            meta = coalesce(excluded.meta, t.meta)', ''],
+  ['resolved_at, resolved_seq, meta, notice)', 'resolved_at, resolved_seq)'],
+  ['END, NULL, w.meta, w.notice', 'END, NULL'],
+  [',\n            meta = coalesce(excluded.meta, t.meta), notice = excluded.notice', ''],
 ]
 
 function asEarlier(script: string): string {

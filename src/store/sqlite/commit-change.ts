@@ -38,6 +38,8 @@ export function commitChange(db: Database, tenant: string, id: string, change: P
   }
   for (const call of change.calls) writeCall(db, tenant, cid, call, now)
   if (change.deadline) moveDeadline(db, tenant, change.deadline, now)
+  if (change.withdrawsFrom !== null)
+    db.run('DELETE FROM summaries WHERE cid = ? AND to_seq >= ?', cid, change.withdrawsFrom)
   referToBlobs(db, tenant, cid, change.blobs, lastSeq + 1)
   return epoch === null ? { type: 'ok', seq, at: now } : { type: 'ok', seq, at: now, epoch }
 }

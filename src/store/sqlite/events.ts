@@ -9,7 +9,7 @@ import type {
 } from '../driver.ts'
 import type { FinalStatus } from '../records.ts'
 import { rowBytes } from '../rows.ts'
-import type { Page } from '../store.ts'
+import type { InboxFilter } from '../store.ts'
 import { quarantinedAt } from './columns.ts'
 import type { Database } from './database.ts'
 
@@ -70,12 +70,19 @@ export function pendingIds(db: Database, cid: number): string[] {
 
 const columns = `calls.call_id AS id, conversations.id AS conversationId, calls.name, calls.executor, calls.status, calls.args,
   calls.result, calls.round, calls.kind, calls.prompt, calls.expires_at AS expiresAt, calls.created_at AS createdAt,
-  calls.resolved_at AS resolvedAt, calls.resolved_seq AS resolvedSeq, calls.meta`
+  calls.resolved_at AS resolvedAt, calls.resolved_seq AS resolvedSeq, calls.notice, calls.meta`
 const source = 'calls JOIN conversations ON conversations.cid = calls.cid'
 
-export function getCall(db: Database, tenant: string, callId: string): StoredCall | null {
-  const sql = `SELECT ${columns} FROM ${source} WHERE calls.tenant = ? AND calls.call_id = ?`
-  return db.get<StoredCall>(sql, tenant, callId) ?? null
+/** `only`: a further condition, with its values. */
+export function getCall(
+  db: Database,
+  tenant: string,
+  callId: string,
+  only = '',
+  values: readonly string[] = [],
+): StoredCall | null {
+  const sql = `SELECT ${columns} FROM ${source} WHERE calls.tenant = ? AND calls.call_id = ? ${only}`
+  return db.get<StoredCall>(sql, tenant, callId, ...values) ?? null
 }
 
 /** In the order of their ids, after the id `after`. */
@@ -96,20 +103,23 @@ export function pendingCalls(db: Database, tenant: string, id: string): StoredCa
 export function inbox(
   db: Database,
   tenant: string,
-  { before, ...bounds }: Page & { readonly limit: number },
+  { owner, before, ...bounds }: InboxFilter & { readonly limit: number },
 ): StoredInboxCall[] | null {
   return db.snapshot(() => {
-    const last = before === undefined ? undefined : getCall(db, tenant, before)
+    const ofOwner = owner === undefined ? '' : 'AND conversations.owner = ?'
+    const owned = owner === undefined ? [] : [owner]
+    const last = before === undefined ? undefined : getCall(db, tenant, before, ofOwner, owned)
     if (last === null) return null
     return db.page<StoredInboxCall>(
       `SELECT ${columns}, conversations.agent, conversations.title, ${quarantinedAt} FROM ${source}
        WHERE calls.tenant = ? AND calls.status = 'pending' AND (calls.created_at, calls.call_id) < (?, ?)
-       ORDER BY calls.created_at DESC, calls.call_id DESC`,
+       ${ofOwner} ORDER BY calls.created_at DESC, calls.call_id DESC`,
       bounds,
       rowBytes.inboxCall,
       tenant,
       last?.createdAt ?? Number.MAX_SAFE_INTEGER,
       last?.id ?? '',
+      ...owned,
     )
   })
 }
@@ -165,12 +175,12 @@ export function writeCall(db: Database, tenant: string, cid: number, write: Stor
 export function insertCall(db: Database, tenant: string, cid: number, call: Omit<StoredCall, 'conversationId'>): void {
   db.run(
     `INSERT INTO calls (tenant, call_id, cid, status, round, kind, executor, expires_at, created_at, resolved_at, resolved_seq,
-     name, args, prompt, result, meta) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+     name, args, prompt, result, notice, meta) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
      ON CONFLICT (tenant, call_id) DO UPDATE SET status = excluded.status, round = excluded.round, kind = excluded.kind,
      executor = excluded.executor, expires_at = excluded.expires_at, resolved_at = excluded.resolved_at,
      resolved_seq = excluded.resolved_seq, name = excluded.name, args = excluded.args, prompt = excluded.prompt,
-     result = excluded.result, meta = coalesce(excluded.meta, calls.meta)`,
+     result = excluded.result, notice = excluded.notice, meta = coalesce(excluded.meta, calls.meta)`,
     ...[tenant, call.id, cid, call.status, call.round, call.kind, call.executor, call.expiresAt, call.createdAt],
-    ...[call.resolvedAt, call.resolvedSeq, call.name, call.args, call.prompt, call.result, call.meta],
+    ...[call.resolvedAt, call.resolvedSeq, call.name, call.args, call.prompt, call.result, call.notice, call.meta],
   )
 }

@@ -35,6 +35,7 @@ describe('a database of another program', () => {
       () => written(`${createTables} PRAGMA user_version = 1; PRAGMA application_id = 7`),
     ],
     ['with one table like ours', () => written('CREATE TABLE events (id INTEGER); PRAGMA user_version = 1')],
+    ['with tables like ours and no version', () => written(createTables)],
     ['with a view alone', () => written('CREATE VIEW one AS SELECT 1')],
   ])('%s is refused, and neither it nor what is beside it changes', async (_, make) => {
     make()

@@ -4,6 +4,7 @@ import { planFork } from '../plan-fork.ts'
 import { findConversation, getConversation, insertConversation } from './conversations.ts'
 import type { Database } from './database.ts'
 import { appendEvents, insertCall, pendingCalls, readEvents } from './events.ts'
+import { forgetOutbox, outboxTables } from './outbox.ts'
 import { copyBlobRefs, deleteBlobsOfTenant, latestSummary, releaseBlobs } from './records.ts'
 
 /** Must run inside a transaction. The database copies the events; only those after the summary are read here. */
@@ -12,7 +13,7 @@ export function forkConversation(
   tenant: string,
   id: string,
   newId: string,
-  { at, agent }: ForkRequest,
+  { at, agent, owner }: ForkRequest,
 ): ForkOutcome {
   const conversation = getConversation(db, tenant, id)
   if (!conversation) return 'missing'
@@ -21,7 +22,7 @@ export function forkConversation(
   const end = at ?? lastSeq
   if (end > lastSeq) return { pastEnd: lastSeq }
   const now = Date.now()
-  const plan = planFork({ ...readSource(db, tenant, conversation, end), agent }, newId, uuidV7)
+  const plan = planFork({ ...readSource(db, tenant, conversation, end), agent, owner }, newId, uuidV7)
   const fromCid = findConversation(db, tenant, id)!.cid
   const cid = insertConversation(db, tenant, newId, {
     ...plan.conversation,
@@ -36,6 +37,7 @@ export function forkConversation(
   }
   appendEvents(db, cid, end, plan.appended, now)
   for (const call of plan.calls) insertCall(db, tenant, cid, call)
+  forgetOutbox(db, cid)
   return 'ok'
 }
 
@@ -128,7 +130,7 @@ function endOf(db: Database, cid: number): number {
   return db.get<{ at: number }>('SELECT at FROM events WHERE cid = ? ORDER BY seq DESC LIMIT 1', cid)?.at ?? 0
 }
 
-const tables = ['events', 'keys', 'calls', 'summaries', 'model_calls', 'conversations']
+const tables = ['events', 'keys', 'calls', 'summaries', 'model_calls', ...outboxTables, 'conversations']
 
 /**
  * SQLite reuses the id of a deleted newest row, so a watcher that looks for greater ids would miss the next event. An event that belongs to no conversation

@@ -1,12 +1,13 @@
-import { type ClockChange, longestLease } from '../clock-watch.ts'
 import {
   type ClaimOptions,
   type ClaimOutcome,
+  type ClockChange,
   judgeClaim,
   type KnownLease,
   type LeaseNews,
   lapseWithinMs,
   leaseNews,
+  longestLease,
   quarantineHolder,
   quarantineUntil,
   type StoredLease,

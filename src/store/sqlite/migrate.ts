@@ -183,6 +183,69 @@ CREATE TABLE tombstones (
 ) STRICT, WITHOUT ROWID;
 `
 
+/**
+ * What subscribers are told. The rows are written by a trigger that exists only while there are subscribers (`outbox.ts`), so that without them a commit costs
+ * nothing. `outbox_lines` has one row for each subscriber and conversation with rows in `outbox`: it is what is claimed.
+ */
+const outbox = `
+CREATE TABLE subscribers (
+  name TEXT PRIMARY KEY,
+  agent TEXT,
+  claimed_at INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE TABLE subscriptions (
+  type TEXT NOT NULL,
+  subscriber TEXT NOT NULL,
+  PRIMARY KEY (type, subscriber)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE outbox (
+  cid INTEGER NOT NULL,
+  subscriber TEXT NOT NULL,
+  seq INTEGER NOT NULL,
+  PRIMARY KEY (cid, subscriber, seq)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE outbox_lines (
+  cid INTEGER NOT NULL,
+  subscriber TEXT NOT NULL,
+  due_at INTEGER NOT NULL,
+  tries INTEGER NOT NULL,
+  token INTEGER,
+  PRIMARY KEY (cid, subscriber)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX outbox_lines_due ON outbox_lines (subscriber, due_at);
+CREATE TABLE outbox_failed (
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  cid INTEGER NOT NULL,
+  subscriber TEXT NOT NULL,
+  seq INTEGER NOT NULL,
+  tries INTEGER NOT NULL,
+  failed_at INTEGER NOT NULL,
+  error TEXT NOT NULL
+) STRICT;
+CREATE UNIQUE INDEX outbox_failed_by_event ON outbox_failed (cid, subscriber, seq);
+CREATE INDEX outbox_failed_by_subscriber ON outbox_failed (subscriber, id);
+`
+
+/**
+ * Who opened each conversation, from the first message or start in its log. Older versions do not write it: `perdure doctor` finds what they leave out. The index
+ * is for the lists of one owner.
+ */
+const owners = `
+ALTER TABLE conversations ADD COLUMN owner TEXT;
+UPDATE conversations SET owner = (
+  SELECT CASE WHEN json_valid(content) AND json_type(content, '$.who') = 'text' THEN json_extract(content, '$.who') END
+  FROM events WHERE events.cid = conversations.cid AND type IN ('user_msg', 'flow_started') ORDER BY seq LIMIT 1
+);
+UPDATE conversations SET owner = NULL WHERE length(owner) NOT BETWEEN 1 AND 85 OR instr(owner, char(0)) > 0
+  OR owner GLOB '*[' || char(1) || '-' || char(31) || char(127) || '-' || char(159) || ']*';
+CREATE INDEX conversations_by_owner ON conversations (tenant, owner, created_at, id) WHERE owner IS NOT NULL;
+`
+
+/** What is told of a call beside its prompt. Older versions do not write it: `perdure doctor` finds what they leave out. */
+const callNotices = `
+ALTER TABLE calls ADD COLUMN notice TEXT;
+`
+
 /** The schema version is the number of migrations that have run. Must only be appended to. */
 const migrations: readonly string[] = [
   createTables,
@@ -193,6 +256,9 @@ const migrations: readonly string[] = [
   rememberLapses,
   callMeta,
   tombstones,
+  outbox,
+  owners,
+  callNotices,
 ]
 
 export const knownVersion = migrations.length

@@ -64,6 +64,38 @@ test('a schema of a newer version is refused', async () => {
   expect(await failureOf(join(folder, 'store.db'))).toMatchObject({ code: 'schema_too_new' })
 })
 
+test('the owners of older conversations are read from their logs', async () => {
+  const before = new DatabaseSync(join(folder, 'store.db'))
+  before.exec(`PRAGMA journal_mode = WAL; ${createTables} ${indexForks} PRAGMA user_version = 2`)
+  const insert = `INSERT INTO conversations (tenant, id, created_at, updated_at, dormant, kind, status, settings)
+    VALUES ('default', ?, 1, 1, 0, 'conversation', 'idle', '{}')`
+  for (const [place, [id, events]] of Object.entries(olderLogs).entries()) {
+    before.prepare(insert).run(id)
+    for (const [index, [type, content]] of events.entries()) {
+      const sql = 'INSERT INTO events (cid, seq, at, type, content) VALUES (?, ?, 1, ?, ?)'
+      before.prepare(sql).run(place + 1, index + 1, type, content)
+    }
+  }
+  before.close()
+  const store = sqliteStore({ path: join(folder, 'store.db'), logger: silentLogger })
+  const owners = (await store.listConversations()).map(({ id, owner }) => [id, owner])
+  expect(Object.fromEntries(owners)).toEqual({ plain: 'ann', keyed: 'b"o', session: 'cid', silent: null, odd: null })
+  await store.close()
+})
+
+const said = (who: string, more = ''): readonly [string, string] => [
+  'user_msg',
+  `{"turnId":"t","message":{"parts":[{"type":"text","text":"\\"who\\":\\"eve\\""}]},"options":{"x":{"who":"eve"}},"who":${JSON.stringify(who)}${more}}`,
+]
+
+const olderLogs: Readonly<Record<string, readonly (readonly [string, string])[]>> = {
+  plain: [['titled', '{"title":"T"}'], said('ann'), said('eve')],
+  keyed: [said('b"o', ',"key":"k"')],
+  session: [['flow_started', '{"flow":"f","version":"1","input":{"who":"eve"},"who":"cid"}']],
+  silent: [['titled', '{"title":"T"}']],
+  odd: [said('a\u0001b')],
+}
+
 test('a file of the previous version is migrated while another process has it open, with its due, dormant and held conversations', async () => {
   const before = new DatabaseSync(join(folder, 'store.db'))
   before.exec(`PRAGMA journal_mode = WAL; ${createTables} ${indexForks} PRAGMA user_version = 2`)

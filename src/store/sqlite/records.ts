@@ -67,11 +67,22 @@ export function deleteBlobsOfTenant(db: Database, tenant: string): void {
   db.run('DELETE FROM blobs WHERE tenant = ?', tenant)
 }
 
-export function putSummary(db: Database, tenant: string, id: string, summary: StoredSummary): SummaryOutcome {
+export function putSummary(
+  db: Database,
+  tenant: string,
+  id: string,
+  summary: StoredSummary,
+  plannedOn: number,
+): SummaryOutcome {
   const conversation = findConversation(db, tenant, id)
   if (!conversation) return 'missing'
   const { toSeq, fromSeq, version, content, base } = summary
   if (toSeq > conversation.lastSeq) return { pastEnd: conversation.lastSeq }
+  const superseded = db.get<{ readonly seq: number }>(
+    `SELECT max(seq) AS seq FROM events WHERE cid = ? AND seq > ? AND type = 'superseded' HAVING seq IS NOT NULL`,
+    ...[conversation.cid, plannedOn],
+  )
+  if (superseded) return { supersededAt: superseded.seq }
   const overlaps = db.get<Pick<StoredSummary, 'fromSeq' | 'toSeq'>>(
     `SELECT from_seq AS fromSeq, to_seq AS toSeq FROM summaries
      WHERE cid = ? AND to_seq <> ? AND to_seq >= ? AND from_seq <= ? AND NOT (from_seq >= ? AND to_seq < ?) ORDER BY to_seq LIMIT 1`,

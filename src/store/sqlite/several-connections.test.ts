@@ -70,7 +70,7 @@ test('hints tell of the events of another connection, each conversation once, an
   const unsubscribe = store.onWake((hint) => hints.push(hint))
   await store.forTenant('t').appendEvent('own', hello)
   await Promise.all([other.appendEvent('chat', hello), other.appendEvent('chat', hello)])
-  await vi.waitFor(() => expect(hints.map(({ id }) => id)).toContain('chat'))
+  await vi.waitFor(() => expect(hints.map(({ id }) => id)).toContain('chat'), { timeout: 20_000 })
   expect(hints.filter(({ id }) => id === 'chat')).toEqual([{ tenant: 'default', id: 'chat', seq: 2 }])
   expect(hints.map(({ id }) => id)).not.toContain('before')
   unsubscribe()
@@ -83,7 +83,7 @@ test('an event that follows a deleted one is hinted at', async () => {
   store.onWake((hint) => hints.push(hint))
   await other.deleteConversation('short-lived')
   await other.appendEvent('chat', hello)
-  await vi.waitFor(() => expect(hints).toEqual([{ tenant: 'default', id: 'chat', seq: 1 }]))
+  await vi.waitFor(() => expect(hints).toEqual([{ tenant: 'default', id: 'chat', seq: 1 }]), { timeout: 20_000 })
 })
 
 const hello: NewEvent = { type: 'titled', content: { title: 'hello' } }

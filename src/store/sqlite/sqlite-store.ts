@@ -3,13 +3,13 @@ import { InvalidArgumentError } from '../../base/errors/store-errors.ts'
 import type { Logger } from '../../base/logger.ts'
 import { safeLogger } from '../../base/redact/redacting-logger.ts'
 import { checkDuration } from '../checks.ts'
-import { ClockWatch } from '../clock-watch.ts'
 import { createStore, type StoreOptions } from '../create-store.ts'
 import type { Driver } from '../driver.ts'
+import { ClockWatch } from '../lease.ts'
 import type { Store } from '../store.ts'
 import { commitChange } from './commit-change.ts'
 import { Connection } from './connection.ts'
-import { getConversation, listConversations } from './conversations.ts'
+import { changedSince, getConversation, listConversations, tally } from './conversations.ts'
 import { dueCalls, getCall, inbox, pendingCalls, readEvents } from './events.ts'
 import { deleteConversation, deleteTenant, forkConversation } from './fork-and-delete.ts'
 import { GroupCommit } from './group-commit.ts'
@@ -24,6 +24,7 @@ import {
   takeBackLapse,
   unquarantine,
 } from './leases.ts'
+import { sqliteOutbox } from './outbox.ts'
 import {
   gcModelCalls,
   getBlob,
@@ -81,10 +82,13 @@ export function sqliteDriver({ path, busyTimeoutMs, logger }: SqliteDriverOption
           return { summary, events: readEvents(db, tenant, id, range) }
         }),
       ),
-    putSummary: (tenant, id, summary) => commits.write((db) => putSummary(db, tenant, id, summary)),
+    putSummary: (tenant, id, summary, plannedOn) =>
+      commits.write((db) => putSummary(db, tenant, id, summary, plannedOn)),
     latestSummary: (tenant, id) => connection.read((db) => latestSummary(db, tenant, id)),
     getConversation: (tenant, id) => connection.read((db) => getConversation(db, tenant, id)),
     listConversations: (tenant, filter) => connection.read((db) => listConversations(db, tenant, filter)),
+    changedSince: (tenant, since, limit) => connection.read((db) => changedSince(db, tenant, since, limit)),
+    tally: (tenant, owner) => connection.read((db) => tally(db, tenant, owner)),
     deleteConversation: (tenant, id) => commits.write((db) => deleteConversation(db, tenant, id)),
     deleteTenant: (tenant) => commits.write((db) => deleteTenant(db, tenant)),
     getCall: (tenant, callId) => connection.read((db) => getCall(db, tenant, callId)),
@@ -114,6 +118,7 @@ export function sqliteDriver({ path, busyTimeoutMs, logger }: SqliteDriverOption
     putSnapshot: (tenant, id, snapshot) => commits.write((db) => putSnapshot(db, tenant, id, snapshot)),
     getSnapshot: (tenant, id) => connection.read((db) => getSnapshot(db, tenant, id)),
     upkeep: sqliteUpkeep(connection, commits),
+    outbox: sqliteOutbox(connection, commits),
     watchOthers: (emit) => watchOthers(connection, logger, emit),
     async close() {
       connection.close()

@@ -25,6 +25,7 @@ export function callRows({ describe, test, expect, refused }: Suite): void {
         prompt: null,
         expiresAt: null,
         resolvedAt: null,
+        notice: null,
         meta: null,
       })
       expect(createdAt).toBe((await store.getConversation('chat'))!.createdAt)
@@ -39,6 +40,7 @@ export function callRows({ describe, test, expect, refused }: Suite): void {
         round: 3,
         kind: 'client_exec',
         prompt: ['Pay', 'back?'],
+        notice: { description: 'Pay 1.00 EUR back', doneBefore: { callId: 'before', outcome: 'done' } },
       } as const
       await store.upsertToolCall('chat', { ...call, expiresInMs: 90_000 })
       const row = (await store.getToolCall('call'))!
@@ -55,6 +57,7 @@ export function callRows({ describe, test, expect, refused }: Suite): void {
         kind: 'elicitation',
         prompt: 'How much?',
         expiresInMs: 90_000,
+        notice: { description: 'Asks how much' },
         meta: { ticket: 7 },
       })
       const before = (await store.getToolCall('call'))!
@@ -67,6 +70,7 @@ export function callRows({ describe, test, expect, refused }: Suite): void {
         args: null,
         kind: 'approval',
         prompt: null,
+        notice: null,
         expiresAt: null,
         round: 2,
       })

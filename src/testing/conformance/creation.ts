@@ -108,6 +108,7 @@ export function creation({ describe, test, testAlone, expect, refused }: Suite):
         id: 'chat',
         kind: 'conversation',
         agent: null,
+        owner: null,
         status: 'idle',
         settings: {},
         fsmState: null,

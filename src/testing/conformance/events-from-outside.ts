@@ -53,7 +53,15 @@ const malformed: readonly (readonly [field: string, event: unknown])[] = [
   ['content.parts', { type: 'injection', content: { turnId: 't', step: 0, hook: 'memory', parts: {} } }],
   ['content.n', { type: 'regeneration', content: { messageId: 'm', n: 0, feedback: '' } }],
   ['content.messageId', { type: 'withheld', content: { hook: 'guard' } }],
+  [
+    'content.usage',
+    {
+      type: 'attempt_discarded',
+      content: { turnId: 't', messageId: 'm', model: { provider: 'p', modelId: 'm' }, code: 'x' },
+    },
+  ],
   ['content.reason', { type: 'halted_by', content: { callId: 'call' } }],
+  ['content.who', { type: 'scope_missing', content: { turnId: 'turn-1', reason: 'no directory' } }],
   ['content.patch.set', { type: 'state_set', content: { patch: { todos: [] }, exposed: [], who: 'ann' } }],
   [
     'content.patch.remove[0]',
@@ -62,6 +70,8 @@ const malformed: readonly (readonly [field: string, event: unknown])[] = [
   ['content.exposed', { type: 'state_set', content: { patch: { set: {}, remove: [] }, who: 'ann' } }],
   ['content.callId', { type: 'state_refused', content: { reason: 'no list' } }],
   ['content.who', { type: 'cancel_requested', content: { turnId: 't' } }],
+  ['content.fromSeq', { type: 'superseded', content: { fromSeq: 0, by: 'turn-2' } }],
+  ['content.by', { type: 'superseded', content: { fromSeq: 1 } }],
   ['content.status', { type: 'turn_ended', content: { turnId: 't', status: 'over', reason: null } }],
   ['content.title', titled(7 as never)],
   ['content.name', note('')],
@@ -92,8 +102,13 @@ const ownersEvents: readonly NewEvent[] = [
   { type: 'injection', content: { turnId: 'turn-1', step: 0, hook: 'memory', parts: [] } },
   { type: 'regeneration', content: { messageId: 'message-1', n: 1, feedback: 'no' } },
   { type: 'withheld', content: { messageId: 'message-2', hook: 'guard' } },
+  {
+    type: 'attempt_discarded',
+    content: { turnId: 'turn-1', messageId: 'message-3', model: { provider: 'p', modelId: 'm' }, usage: {}, code: 'x' },
+  },
   { type: 'restored', content: { version: 3, seq: 1, through: 2 } },
   { type: 'halted_by', content: { callId: 'call-2', reason: 'handed over' } },
+  { type: 'scope_missing', content: { turnId: 'turn-1', who: 'ann', reason: 'no directory' } },
   {
     type: 'state_set',
     content: { callId: 'call-2', patch: { set: { todos: [] }, remove: [] }, exposed: [], who: 'ann' },

@@ -99,6 +99,24 @@ export function forkCalls({ describe, test, expect }: Suite): void {
       expect(await store.pendingToolCalls('second')).toMatchObject([{ round: 2, kind: 'client_exec' }])
     })
 
+    test('a call in an earlier round tells what the log tells of it', async ({ store }) => {
+      const doneBefore = { callId: 'earlier', outcome: 'failed' } as const
+      await store.commit('chat', {
+        events: [
+          userMsg(),
+          assistantMsg([{ type: 'call', callId: 'call' }]),
+          toolCall('call', { description: 'Pay 1.00 EUR back' }),
+          suspension('call', { doneBefore }),
+        ],
+        calls: [{ id: 'call' }],
+      })
+      await store.resolveToolCall('call', 'resolved', true)
+      await store.upsertToolCall('chat', { id: 'call', round: 2, kind: 'client_exec' })
+      await store.fork('chat', 'copy', { at: 4 })
+      const notice = { description: 'Pay 1.00 EUR back', doneBefore }
+      expect(await store.pendingToolCalls('copy')).toMatchObject([{ round: 1, notice }])
+    })
+
     test('a call that was started, and one of a child agent, ends as unknown', async ({ store }) => {
       await store.commit('chat', {
         events: [

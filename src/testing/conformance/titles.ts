@@ -136,3 +136,79 @@ export function titles({ describe, test, testTwoStores, expect, refused }: Suite
     })
   })
 }
+
+export function searching({ describe, test, expect, refused }: Suite): void {
+  describe('searching', () => {
+    test('a list can be narrowed to a text in title or id, in either case, and nothing in it is a pattern', async ({
+      store,
+      pass,
+    }) => {
+      const rows = [
+        ['order-17', 'Broken lamp'],
+        ['ORDER-18', '100% "sure" \\ a_b'],
+        ['x3', 'Lampe für Ärzte'],
+        ['x4', null],
+      ] as const
+      for (const [id, title] of rows) {
+        await store.appendEvent(id, title === null ? userMsg() : titled(title))
+        await pass(2)
+      }
+      const ids = async (text: string) => (await store.listConversations({ text })).map(({ id }) => id)
+      expect(await ids('order')).toEqual(['ORDER-18', 'order-17'])
+      expect(await ids('ORDER-17')).toEqual(['order-17'])
+      expect(await ids('LAMP')).toEqual(['x3', 'order-17'])
+      expect(await ids('%')).toEqual(['ORDER-18'])
+      expect(await ids('_')).toEqual(['ORDER-18'])
+      expect(await ids('"sure" \\')).toEqual(['ORDER-18'])
+      expect(await ids('für Ärzte')).toEqual(['x3'])
+      expect(await ids('FÜR')).toEqual([])
+      expect(await ids("' OR 1=1 --")).toEqual([])
+      expect((await store.listConversations({ text: 'lamp', limit: 1, before: 'x3' })).map(({ id }) => id)).toEqual([
+        'order-17',
+      ])
+      expect(await store.forTenant('other').listConversations({ text: 'lamp' })).toEqual([])
+    })
+
+    test('a text that is empty, too long or no text is refused', async ({ store }) => {
+      for (const text of ['', 'x'.repeat(201), 'a\0b', '\ud800', 7]) {
+        await refused('invalid_argument', () => store.listConversations({ text: text as string }))
+      }
+      expect(await store.listConversations({ text: 'x'.repeat(200) })).toEqual([])
+    })
+
+    test('a list can be narrowed to conversations by their ids', async ({ store, pass }) => {
+      for (const id of ['a', 'b', 'c']) {
+        await store.appendEvent(id, userMsg())
+        await pass(2)
+      }
+      await store.forTenant('other').appendEvent('d', userMsg())
+      const ids = async (...some: string[]) => (await store.listConversations({ ids: some })).map(({ id }) => id)
+      expect(await ids('a', 'c', 'd', 'none')).toEqual(['c', 'a'])
+      expect(await ids()).toEqual([])
+      const many = Array.from({ length: 1_001 }, (_, index) => `c${index}`)
+      await refused('invalid_argument', () => store.listConversations({ ids: many }))
+    })
+
+    test('a deletion is a hint', async ({ store }) => {
+      await store.appendEvent('chat', userMsg())
+      const told: string[] = []
+      const stop = store.onWake(({ id, seq }) => void told.push(`${id} ${seq}`))
+      await store.deleteConversation('chat')
+      await store.deleteConversation('none')
+      stop()
+      expect(told.includes('chat 0')).toBe(true)
+      expect(told.includes('none 0')).toBe(false)
+    })
+
+    test('a list counts the calls that wait for an answer, and not those of child agents', async ({ store }) => {
+      await store.appendEvent('chat', userMsg())
+      await store.upsertToolCall('chat', { id: 'one' })
+      await store.upsertToolCall('chat', { id: 'two', kind: 'elicitation' })
+      await store.upsertToolCall('chat', { id: 'child', kind: 'sub_agent' })
+      await store.upsertToolCall('chat', { id: 'over', status: 'resolved' })
+      expect((await store.listConversations())[0]!.waiting).toBe(2)
+      await store.resolveToolCall('one', 'resolved', true)
+      expect((await store.listConversations())[0]!.waiting).toBe(1)
+    })
+  })
+}

@@ -48,7 +48,18 @@ export function wakeUps({ describe, test, expect }: Suite): void {
       { type: 'injection', content: { turnId: 'turn-1', step: 0, hook: 'memory', parts: [] } },
       { type: 'regeneration', content: { messageId: 'message-1', n: 1, feedback: 'shorter' } },
       { type: 'withheld', content: { messageId: 'message-1', hook: 'guard' } },
+      {
+        type: 'attempt_discarded',
+        content: {
+          turnId: 'turn-1',
+          messageId: 'message-2',
+          model: { provider: 'p', modelId: 'm' },
+          usage: {},
+          code: 'x',
+        },
+      },
       { type: 'halted_by', content: { callId: 'call', reason: 'handed over' } },
+      { type: 'scope_missing', content: { turnId: 'turn-1', who: 'ann', reason: 'no directory' } },
     ]
     test('no other event wakes', async ({ store }) => {
       await parked(store)

@@ -49,8 +49,8 @@ const pay = defineTool({
   description: 'Pay',
   input: z.object({}),
   approval: 'required',
-  run: (_, { callId, scope }) => {
-    say<Effect>({ type: 'paid', callId: callId ?? '', by: scope.user ?? '' })
+  run: (_, { callId, approval }) => {
+    say<Effect>({ type: 'paid', callId: callId ?? '', by: approval?.who ?? '' })
     return 'paid'
   },
 })

@@ -219,7 +219,7 @@ export class Stories {
         session.end = status === 'done' ? result : 'failed'
         return
       }
-      if (status === 'suspended' && !session.isResumed) await this.#resume(session)
+      if (status === 'waiting' && !session.isResumed) await this.#resume(session)
       await sleep(this.#random.int(50, 150))
     }
   }

@@ -5,7 +5,7 @@ import { join } from 'node:path'
  * What is no core: edges, upkeep of whole stores, texts of errors, and what only tests use. Everything else in `src` decides what is
  * written, run or shown, and a new folder belongs to it until it is named here.
  */
-const edges = ['cli', 'client', 'server', 'testing', 'upkeep', 'index.ts']
+const edges = ['cli', 'client', 'react', 'server', 'testing', 'upkeep', 'index.ts']
 const notDecidedInBase = ['errors', 'failpoint.ts']
 /** What the edges have that decides: who and what gets in. */
 const guards = ['server/guard']

@@ -43,6 +43,34 @@ test('types, imports and the places where tests let a process die are left alone
   expect(brokenForms("failpoint('owner.before_park')")).toEqual([])
 })
 
+test('what a log line tells people is left alone, and that it is written is not', () => {
+  const code = "this.#logger.warn('it failed', { ...ref, id, error: describe(error) })"
+  expect(brokenForms(code)).toEqual([';'])
+  expect(brokenForms("node.warnOfStore('it failed', { tenant: a })")).toEqual([';'])
+  expect(brokenForms("tell('it failed', { tenant: a })")).toContain("tell('it failed', { ...{} })")
+})
+
+test('an await of what an async function returns is left alone, unless something is done with it there', () => {
+  const left = (code: string) => brokenForms(code).filter((form) => !form.includes('await'))
+  expect(left('const f = async () => await g()')).toEqual([])
+  expect(left('async function f() { return await g() }')).toEqual(['async function f() {}'])
+  expect(left('const f = async () => (await g())')).toEqual([])
+  const one = (code: string) => brokenForms(code).some((form) => form.includes('(g())'))
+  expect(one('async function f() { return a ? b : await g() }')).toBe(false)
+  expect(one('async function f() { return a ?? (await g()) }')).toBe(false)
+  expect(one('async function f() { return (await g()) ?? a }')).toBe(true)
+  expect(one('async function f() { return [await g()] }')).toBe(true)
+  expect(one('async function f() { try { return await g() } catch {} }')).toBe(true)
+  expect(one('async function f() { try { h(async () => { return await g() }) } catch {} }')).toBe(false)
+  expect(one('async function f() { await g() }')).toBe(true)
+})
+
+test('the name under which a connection keeps a statement is left alone, and its text is not', () => {
+  const forms = brokenForms("g({ name: 'put', text: `PUT` })")
+  expect(forms.some((form) => form.includes('mutated'))).toBe(false)
+  expect(brokenForms("g({ name: 'put' })")).toContain("g({ name: 'mutated' })")
+})
+
 test('what a bug is known by stays when lines move and the file is moved, and goes when the code changes', () => {
   const [site] = sitesOfFile('src/a/file.ts', 'g(a < b)')
   const [moved] = sitesOfFile('src/other/room/file.ts', '\n// Why.\n\ng(a < b)')

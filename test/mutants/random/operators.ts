@@ -12,6 +12,7 @@ export type Change = {
 export function changesAt({ node, around }: Place, text: string): Change[] {
   const parent = around.at(-1)
   const source = (part: { readonly start: number; readonly end: number }) => text.slice(part.start, part.end)
+  if (isLogDetail(node, around, text)) return []
   const replace = (operator: string, replacement: string, part: Node = node): Change => {
     return { operator, start: part.start, end: part.end, replacement }
   }
@@ -43,7 +44,7 @@ export function changesAt({ node, around }: Place, text: string): Change[] {
     case 'Literal':
       return literalChanges()
     case 'AwaitExpression':
-      return [replace('drop await', `(${source(node.argument)})`)]
+      return isAwaitedAnyway(node, around) ? [] : [replace('drop await', `(${source(node.argument)})`)]
     case 'ExpressionStatement':
       return isTestHook(node.expression) ? [] : [replace('drop the statement', ';')]
     case 'BreakStatement':
@@ -83,7 +84,7 @@ export function changesAt({ node, around }: Place, text: string): Change[] {
   }
 
   function literalChanges(): Change[] {
-    if (node.type !== 'Literal' || isName(node, parent)) return []
+    if (node.type !== 'Literal' || isName(node, parent) || isStatementName(node, around)) return []
     if (typeof node.value === 'boolean') return [replace('the other truth', String(!node.value))]
     if (typeof node.value === 'number') {
       // One more or less of what is small counts; of a limit it does not, and of a time it could not be seen.
@@ -173,4 +174,46 @@ function isName(node: Node, parent: Node | undefined): boolean {
   if (parent?.type === 'Property' && parent.key === node) return true
   if (parent?.type === 'CallExpression' && isTestHook(parent)) return true
   return parent?.type === 'ImportExpression' || parent?.type === 'ExportNamedDeclaration'
+}
+
+const logCalls = /(^|[.#])(logger\.(debug|info|warn|error)|warn|warnOfStore)$/
+
+/** The details of a log line are for people, as its words are. That the line is written at all counts. */
+function isLogDetail(node: Node, around: readonly Node[], text: string): boolean {
+  return around.some((outer, index) => {
+    if (outer.type !== 'CallExpression' || !logCalls.test(text.slice(outer.callee.start, outer.callee.end)))
+      return false
+    return outer.arguments.indexOf((around[index + 1] ?? node) as never) > 0
+  })
+}
+
+/** An async function awaits what it returns, unless a `try` around it must see it fail. */
+function isAwaitedAnyway(node: Node, around: readonly Node[]): boolean {
+  let inner = node
+  for (const outer of around.toReversed()) {
+    if (outer.type === 'ReturnStatement') return !isTried(outer, around)
+    if (outer.type === 'ArrowFunctionExpression') return outer.body === inner
+    const isValue =
+      outer.type === 'ParenthesizedExpression' ||
+      (outer.type === 'ConditionalExpression' && outer.test !== inner) ||
+      (outer.type === 'LogicalExpression' && outer.right === inner)
+    if (!isValue) return false
+    inner = outer
+  }
+  return false
+}
+
+function isTried(node: Node, around: readonly Node[]): boolean {
+  const inside = around.slice(0, around.indexOf(node))
+  return inside.slice(inside.findLastIndex(isFunction) + 1).some(({ type }) => type === 'TryStatement')
+}
+
+/** Under which a connection keeps a prepared statement: any name will do that no other statement has. */
+function isStatementName(node: Node, around: readonly Node[]): boolean {
+  const [object, property] = around.slice(-2)
+  if (object?.type !== 'ObjectExpression' || property?.type !== 'Property' || property.value !== node) return false
+  const names = object.properties.map((one) =>
+    one.type === 'Property' && one.key.type === 'Identifier' ? one.key.name : '',
+  )
+  return names.includes('text') && property.key.type === 'Identifier' && property.key.name === 'name'
 }

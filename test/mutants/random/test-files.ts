@@ -7,11 +7,13 @@ const leftOut = [
   'test/mutants',
   'test/examples',
   'test/bench',
+  'test/browser',
   'test/cli',
   'test/faults',
   'test/setup',
   'test/house',
   'src/cli',
+  'src/react',
 ]
 
 /** The test files that are asked about bugs of the core, as paths from the root of a tree. */

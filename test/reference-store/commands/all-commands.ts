@@ -8,6 +8,7 @@ import { forkCommands } from './fork-commands.ts'
 import { leaseCommands } from './lease-commands.ts'
 import { logCommands } from './log-commands.ts'
 import { loggedCallCommands } from './logged-call-commands.ts'
+import { outboxCommands } from './outbox-commands.ts'
 import { refusalCommands } from './refusal-commands.ts'
 import { storeCommands } from './store-commands.ts'
 
@@ -22,5 +23,6 @@ export const allCommands: readonly WeightedCommand[] = [
   ...auditCommands,
   ...blobCommands,
   ...storeCommands,
+  ...outboxCommands,
   ...refusalCommands,
 ]

@@ -6,7 +6,7 @@ import type { Tenant } from '../contract/state.ts'
 import { listBounds } from '../generate/bounds.ts'
 import { countCall, finalStatus, rowWrite } from '../generate/calls.ts'
 import { farMs } from '../generate/durations.ts'
-import { holder, keys, pick, picked } from '../generate/names.ts'
+import { holder, keys, owner, pick, picked } from '../generate/names.ts'
 import { atConversation, atTenant } from '../generate/places.ts'
 import { reason, value } from '../generate/values.ts'
 import type { World } from '../world.ts'
@@ -52,10 +52,11 @@ export const callCommands = [
   }),
   command({
     name: 'pendingInbox',
-    args: fc.record({ ...atTenant, pick: fc.option(pick), bounds: listBounds }),
-    async run(world, { tenant: name, via, pick: index, bounds }) {
+    args: fc.record({ ...atTenant, pick: fc.option(pick), owner: fc.option(owner), bounds: listBounds }),
+    async run(world, { tenant: name, via, pick: index, owner: whose, bounds }) {
       const tenant = world.contract.tenant(name)
-      const page = { ...(index !== null && { before: anyCallId(tenant, index) }), ...bounds }
+      const before = index === null ? {} : { before: anyCallId(tenant, index) }
+      const page = { ...before, ...(whose !== null && { owner: whose }), ...bounds }
       await world.act(
         () => world.handle(name, via).pendingInbox(page),
         () => inbox(tenant, page),

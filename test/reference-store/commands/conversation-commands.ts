@@ -9,7 +9,7 @@ import { deleteConversation } from '../contract/removal.ts'
 import { type Conversation, Refused } from '../contract/state.ts'
 import { attrs, countAttrs, fsmState, kind, status } from '../generate/attrs.ts'
 import { listBounds } from '../generate/bounds.ts'
-import { agent, conversationId } from '../generate/names.ts'
+import { agent, conversationId, owner } from '../generate/names.ts'
 import { atConversation, atTenant } from '../generate/places.ts'
 import { value } from '../generate/values.ts'
 import { command } from './command.ts'
@@ -81,9 +81,9 @@ export const conversationCommands = [
         () => {
           const found = world.contract.tenant(name).conversations.get(id)
           if (!found) return null
-          const { agent, events, idleSeq } = found
+          const { agent: named, owner: opener, events, idleSeq } = found
           const isIdle = idleSeq === events.length
-          return { agent, lastSeq: events.length, isIdle, isQuarantined: isQuarantined(found) }
+          return { agent: named, owner: opener, lastSeq: events.length, isIdle, isQuarantined: isQuarantined(found) }
         },
       )
     },
@@ -92,7 +92,18 @@ export const conversationCommands = [
     name: 'listConversations',
     args: fc.record({
       ...atTenant,
-      found: fc.record({ kind, status, agent, forkOf: conversationId, before: conversationId }, { requiredKeys: [] }),
+      found: fc.record(
+        {
+          kind,
+          status,
+          agent,
+          owner,
+          forkOf: conversationId,
+          before: conversationId,
+          text: fc.constantFrom('a', 'C', '1', 'ti'),
+        },
+        { requiredKeys: [] },
+      ),
       bounds: listBounds,
     }),
     async run(world, { tenant: name, via, found, bounds }) {

@@ -10,7 +10,7 @@ import { folded } from '../contract/folded.ts'
 import { canFork, endOfSession, fork, forkSource, unloggedRows } from '../contract/fork.ts'
 import { callRecord, conversationRecord, events, pendingCalls, since } from '../contract/queries.ts'
 import type { Conversation, Tenant } from '../contract/state.ts'
-import { forkIds, pick } from '../generate/names.ts'
+import { forkIds, owner, pick } from '../generate/names.ts'
 import { atConversation } from '../generate/places.ts'
 import { Mismatch, type World } from '../world.ts'
 import { command } from './command.ts'
@@ -19,18 +19,23 @@ export const forkCommands = [
   command({
     name: 'fork',
     weight: 5,
-    args: fc.record({ ...atConversation, newId: fc.constantFrom(...forkIds), at: fc.option(pick) }),
+    args: fc.record({
+      ...atConversation,
+      newId: fc.constantFrom(...forkIds),
+      at: fc.option(pick),
+      owner: fc.option(owner, { nil: undefined }),
+    }),
     canRun(world, { tenant: name, id }) {
       const tenant = world.contract.tenant(name)
       const source = tenant.conversations.get(id)
       return !source || canFork(tenant, source)
     },
-    async run(world, { tenant: name, id, via, newId, at: index }) {
+    async run(world, { tenant: name, id, via, newId, at: index, owner: forker }) {
       const tenant = world.contract.tenant(name)
       const length = tenant.conversations.get(id)?.events.length ?? 0
       // Now and then past the end.
       const at = index === null ? undefined : index % (length + 2)
-      const options = at === undefined ? undefined : { at }
+      const options = { ...(at !== undefined && { at }), ...(forker !== undefined && { owner: forker }) }
       let now = null as Parameters<typeof fork>[2]['now'] | null
       await world.act(
         () => world.handle(name, via).fork(id, newId, options),
@@ -39,22 +44,29 @@ export const forkCommands = [
           now = span
         },
       )
-      if (now) await compareFork(world, { name, id, newId, at: at ?? length, now })
+      if (now) await compareFork(world, { name, id, newId, at: at ?? length, owner: forker, now })
     },
   }),
 ]
 
-type Forked = { name: string; id: string; newId: string; at: number; now: Parameters<typeof fork>[2]['now'] }
+type Forked = {
+  name: string
+  id: string
+  newId: string
+  at: number
+  owner: string | undefined
+  now: Parameters<typeof fork>[2]['now']
+}
 
 /** The ids of open calls are the store's to choose, so they are read first; everything else must be as the reference says. */
-async function compareFork(world: World, { name, id, newId, at, now }: Forked): Promise<void> {
+async function compareFork(world: World, { name, id, newId, at, owner: forker, now }: Forked): Promise<void> {
   const tenant = world.contract.tenant(name)
   const source = tenant.conversations.get(id)!
   const handle = world.handle(name, 0)
   const log = await handle.streamEvents(newId)
   const pending = await handle.pendingToolCalls(newId)
   const fresh = freshIds(tenant, source, at, log, pending)
-  const copy = fork(tenant, source, { newId, at, fresh, interrupted: wordsOf(log[at]), now })
+  const copy = fork(tenant, source, { newId, at, owner: forker, fresh, interrupted: wordsOf(log[at]), now })
   world.same(log, events(tenant, newId), 'events of the fork')
   await learnCache(copy, await handle.getConversation(newId))
   world.same(await handle.getConversation(newId), conversationRecord(copy), 'fork')

@@ -98,8 +98,10 @@ export const logCommands = [
       hasBase: fc.boolean(),
       isPastEnd: fc.constantFrom(false, false, false, true),
       from: fc.nat({ max: 4 }),
+      planned: fc.constantFrom('unsaid', 'now', 'now', 'then'),
     }),
-    async run(world, { tenant: name, id, via, pick: index, content, version, hasBase, isPastEnd, from }) {
+    async run(world, args) {
+      const { tenant: name, id, via, pick: index, content, version, hasBase, isPastEnd, from, planned } = args
       const conversation = world.contract.tenant(name).conversations.get(id)
       const toSeq = isPastEnd ? (conversation?.events.length ?? 0) + 1 + index : summarisable(conversation, index)
       const base = hasBase && conversation ? folded(conversation.events.slice(0, toSeq)) : null
@@ -110,11 +112,15 @@ export const logCommands = [
         content: world.stored(content),
         base: base && baseOf(base),
       }
+      const lastSeq = conversation?.events.length ?? 0
+      const plannedOn = planned === 'now' ? Math.max(lastSeq, toSeq) : toSeq
       await world.act(
-        () => world.handle(name, via).putSummary(id, summary),
+        () => world.handle(name, via).putSummary(id, planned === 'unsaid' ? summary : { ...summary, plannedOn }),
         () => {
           if (!conversation) throw new Refused('conversation_not_found')
           if (toSeq > conversation.events.length) throw new Refused('invalid_argument')
+          const later = conversation.events.slice(plannedOn)
+          if (later.some(({ type }) => type === 'superseded')) throw new Refused('summary_superseded')
           for (const known of conversation.summaries.values()) {
             const isApart = known.toSeq < summary.fromSeq || known.fromSeq > toSeq
             const isCovered = summary.fromSeq <= known.fromSeq && known.toSeq < toSeq

@@ -1,5 +1,5 @@
 import type { Json } from '../../../src/base/json.ts'
-import type { DeadlineMoved, Resolution } from '../../../src/log/events.ts'
+import type { DeadlineMoved, Resolution, Superseded } from '../../../src/log/events.ts'
 import type { Change } from '../../../src/store/change.ts'
 import type { ConversationAttrs, ToolCallWrite } from '../../../src/store/records.ts'
 import type { Span } from '../compare/span.ts'
@@ -30,6 +30,7 @@ export function commit(
   { creates = canCreate(given), endsCall = false }: { creates?: boolean; endsCall?: boolean } = {},
 ): Committed {
   refuseContradictions(given)
+  refuseWithdrawal(given)
   const change = withTitle(given)
   const move = moveIn(tenant, id, change)
   const known = tenant.conversations.get(id)
@@ -68,11 +69,34 @@ export function commit(
   const conversation = known ?? newConversation(id, at)
   tenant.conversations.set(id, conversation)
   write(tenant, conversation, change, at)
+  own(tenant, conversation, change, creates)
   if (move) {
     const expiresAt = move.expiresInMs === null ? null : at.plus(move.expiresInMs)
     tenant.calls.set(move.callId, { ...tenant.calls.get(move.callId)!, expiresAt })
   }
   return { ok: true, seq: conversation.events.length, isKnown: false }
+}
+
+/** An owner stays. Else it is the parent's where the change makes it a child, the one that the change names, or who says the first thing in it. */
+function own(
+  tenant: Tenant,
+  conversation: Conversation,
+  { events, conversation: attrs, expectedSeq }: Change,
+  creates: boolean,
+): void {
+  if (conversation.owner !== null) return
+  const { parent } = attrs ?? {}
+  const inherited = parent?.callId === undefined ? null : (tenant.conversations.get(parent.id)?.owner ?? null)
+  const first = events.find(({ type }) => type === 'user_msg' || type === 'flow_started')
+  const who = (first?.content as { who?: unknown } | undefined)?.who
+  const opener = creates && !expectedSeq && isName(who) ? who : null
+  conversation.owner = inherited ?? attrs?.owner ?? opener
+}
+
+function isName(who: unknown): who is string {
+  if (typeof who !== 'string' || !who.isWellFormed()) return false
+  const bytes = Buffer.byteLength(who)
+  return bytes > 0 && bytes <= 255 && !/\p{Cc}/u.test(who)
 }
 
 /** The one deadline that a change may move, alone, and never that of a child agent or of a question of a session. */
@@ -143,8 +167,19 @@ function refuseContradictions({ events, resolve = [] }: Change): void {
   }
 }
 
+/** Decided on a known log, from a place in it, with the message that takes the place right after it. */
+function refuseWithdrawal({ events, expectedSeq }: Change): void {
+  for (const [index, { type, content }] of events.entries()) {
+    if (type !== 'superseded') continue
+    const { fromSeq, by } = content as Superseded
+    const next = events[index + 1]
+    const isFollowed = next?.type === 'user_msg' && next.content.turnId === by
+    if (expectedSeq === undefined || fromSeq > expectedSeq + index || !isFollowed) throw new Refused('invalid_argument')
+  }
+}
+
 const openTypes = [
-  ...['user_msg', 'resolution', 'cancel_requested', 'titled', 'note', 'deadline_moved', 'seeded'],
+  ...['user_msg', 'resolution', 'cancel_requested', 'superseded', 'titled', 'note', 'deadline_moved', 'seeded'],
   ...['flow_started', 'flow_outcome'],
 ]
 
@@ -189,6 +224,11 @@ function write(tenant: Tenant, conversation: Conversation, change: Change, at: S
     tenant.calls.set(callId, { ...tenant.calls.get(callId)!, status, result, resolvedAt: at.copy() })
   }
   for (const call of change.calls ?? []) writeCall(tenant, conversation, call, at)
+  const { summaries } = conversation
+  for (const { type, content } of change.events) {
+    if (type !== 'superseded') continue
+    for (const toSeq of [...summaries.keys()]) if (toSeq >= content.fromSeq) summaries.delete(toSeq)
+  }
   referTo(tenant, conversation.id, change.events as readonly { content: Json }[], firstSeq)
   writeAttrs(conversation, change, at)
   if (change.lease === 'release') conversation.lease = null
@@ -208,6 +248,7 @@ function writeCall(tenant: Tenant, { id }: Conversation, write: ToolCallWrite, a
     round: write.round ?? 1,
     kind: write.kind ?? 'approval',
     prompt: write.prompt ?? null,
+    notice: write.notice ?? null,
     expiresAt: status === 'pending' && expiresInMs !== null ? at.plus(expiresInMs) : null,
     createdAt: tenant.calls.get(callId)?.createdAt ?? at.copy(),
     resolvedAt: status === 'pending' ? null : at.copy(),

@@ -39,9 +39,10 @@ export function unloggedRows(tenant: Tenant, source: Conversation, at: number): 
 export function fork(
   tenant: Tenant,
   source: Conversation,
-  { newId, at, fresh, interrupted, now }: ForkFacts,
+  { newId, at, owner, fresh, interrupted, now }: ForkFacts,
 ): Conversation {
   const copy = newConversation(newId, now)
+  copy.owner = owner ?? source.owner
   const copied = source.events.slice(0, at)
   copy.events = copied.map((event) => rename(event, fresh))
   for (const state of openCalls(copied)) {
@@ -49,13 +50,15 @@ export function fork(
     if ((state.isStarted && !state.pending) || state.pending?.kind === 'sub_agent') {
       copy.events.push({ type: 'tool_result', content: { callId, ...interrupted }, at: now.copy() })
     } else if (state.pending) {
-      const { round, kind, prompt, at: askedAt } = state.pending
+      const { round, kind, prompt, doneBefore, at: askedAt } = state.pending
       const row = tenant.calls.get(state.call.callId)
       const isSameRound = row?.status === 'pending' && row.round === round
-      const { name, executor, args } = state.call
+      const { name, executor, args, description } = state.call
+      const told = { ...(description === undefined ? {} : { description }), ...(doneBefore ? { doneBefore } : {}) }
+      const notice = Object.keys(told).length > 0 ? told : null
       const expiresAt = state.deadline?.copy() ?? null
       const logged = { name, executor, status: 'pending', args, result: null, round, kind, prompt } as const
-      const asLogged = { ...logged, expiresAt, createdAt: askedAt, resolvedAt: null, meta: null }
+      const asLogged = { ...logged, expiresAt, createdAt: askedAt, resolvedAt: null, notice, meta: null }
       const kept: Omit<Call, 'id' | 'conversationId'> = row && isSameRound ? { ...row, expiresAt } : asLogged
       tenant.calls.set(callId, { ...kept, id: callId, conversationId: newId })
     }
@@ -76,6 +79,7 @@ export function fork(
   const { kind, agent, settings, title } = source
   Object.assign(copy, { kind, agent, settings, title, parent: { id: source.id, at }, isDormant: true })
   tenant.conversations.set(newId, copy)
+  copy.toldSeq = copy.events.length
   return copy
 }
 
@@ -112,7 +116,7 @@ function questionRow(conversationId: string, seq: number, op: Extract<FlowOp, { 
     prompt: op.schema ?? null,
   }
   const times = { expiresAt: null, createdAt: at.copy(), resolvedAt: null }
-  return { id, conversationId, status: 'pending', result: null, meta: null, ...asked, ...times } as Call
+  return { id, conversationId, status: 'pending', result: null, notice: null, meta: null, ...asked, ...times } as Call
 }
 
 /** How a fork of a session that had ended is listed; null where it had not. */
@@ -127,6 +131,7 @@ export function endOfSession(copy: Conversation): 'ended' | 'failed' | null {
 export type ForkFacts = {
   readonly newId: string
   readonly at: number
+  readonly owner?: string | undefined
   readonly fresh: ReadonlyMap<string, string>
   readonly interrupted: JsonObject
   readonly now: Span

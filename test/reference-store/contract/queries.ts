@@ -1,6 +1,6 @@
 import { encode } from '../../../src/log/codec.ts'
 import type { ConversationFilter, ModelCallRange } from '../../../src/store/records.ts'
-import type { EventRange, Page, PageBounds } from '../../../src/store/store.ts'
+import type { EventRange, InboxFilter, PageBounds } from '../../../src/store/store.ts'
 import { Exact } from '../compare/difference.ts'
 import type { Span } from '../compare/span.ts'
 import { isQuarantined } from './leases.ts'
@@ -64,11 +64,12 @@ export function since(tenant: Tenant, id: string, bounds: PageBounds = {}): { ev
 
 export function conversationRecord(conversation: Conversation | undefined): unknown {
   if (!conversation) return null
-  const { id, kind, agent, status, settings, fsmState, title, parent, createdAt, updatedAt } = conversation
+  const { id, kind, agent, owner, status, settings, fsmState, title, parent, createdAt, updatedAt } = conversation
   return {
     id,
     kind,
     agent,
+    owner,
     status,
     settings: new Exact(settings),
     fsmState: new Exact(fsmState),
@@ -85,14 +86,26 @@ export function conversationRecord(conversation: Conversation | undefined): unkn
 
 export function conversations(
   tenant: Tenant,
-  { kind, status, agent, forkOf, before, limit = pageSize, ...bounds }: ConversationFilter,
+  { kind, status, agent, owner, forkOf, text, ids, before, limit = pageSize, ...bounds }: ConversationFilter,
 ) {
-  const all = [...tenant.conversations.values()].sort(newestFirst)
+  const isOwned = (row: Conversation) => owner === undefined || row.owner === owner
+  const all = [...tenant.conversations.values()].filter(isOwned).sort(newestFirst)
   const found = pageAfter(all, before, 'conversation_not_found')
     .filter((row) => (status === undefined || row.status === status) && (agent === undefined || row.agent === agent))
     .filter((row) => kind === undefined || row.kind === kind)
     .filter(({ parent }) => forkOf === undefined || (parent?.id === forkOf && parent.at !== undefined))
-  return fitting(found, { ...bounds, limit }, anyBytes).map(conversationRecord)
+    .filter(({ id }) => !ids || ids.includes(id))
+    .filter(({ id, title }) => text === undefined || occurs(text, id) || occurs(text, title ?? ''))
+  return fitting(found, { ...bounds, limit }, anyBytes).map((row) => {
+    const waiting = pendingIn(tenant).filter(
+      ({ conversationId, kind }) => conversationId === row.id && kind !== 'sub_agent',
+    )
+    return { ...(conversationRecord(row) as object), waiting: waiting.length }
+  })
+}
+
+function occurs(text: string, place: string): boolean {
+  return place.toLowerCase().includes(text.toLowerCase())
 }
 
 export function callRecord(call: Call | undefined): unknown {
@@ -113,8 +126,10 @@ export function pendingCalls(tenant: Tenant, id: string): unknown[] {
     .map(callRecord)
 }
 
-export function inbox(tenant: Tenant, { before, limit = pageSize, ...bounds }: Page): unknown[] {
-  const all = [...tenant.calls.values()].sort(newestFirst)
+export function inbox(tenant: Tenant, { owner, before, limit = pageSize, ...bounds }: InboxFilter): unknown[] {
+  const isOwned = ({ conversationId }: Call) =>
+    owner === undefined || tenant.conversations.get(conversationId)?.owner === owner
+  const all = [...tenant.calls.values()].filter(isOwned).sort(newestFirst)
   const found = pageAfter(all, before, 'call_not_found').filter(({ status }) => status === 'pending')
   return fitting(found, { ...bounds, limit }, anyBytes).map((call) => {
     const conversation = tenant.conversations.get(call.conversationId)!

@@ -10,6 +10,10 @@ export class Contract {
   readonly tenants = new Map<string, Tenant>()
   /** Every epoch ever given out is smaller than the next. */
   greatestEpoch = 0
+  /** Whether a subscriber is registered, so that commits record what it is told. */
+  isSubscribed = false
+  /** When that subscriber was claimed last, to the hour. */
+  claimedAt = 0
 
   tenant(name: string): Tenant {
     let tenant = this.tenants.get(name)
@@ -40,6 +44,7 @@ export type Conversation = {
   readonly id: string
   kind: ConversationKind
   agent: string | null
+  owner: string | null
   status: ConversationStatus
   settings: JsonObject
   fsmState: FsmState | null
@@ -57,6 +62,8 @@ export type Conversation = {
   wakeAt: Span | null
   isDormant: boolean
   lease: Lease | null
+  /** The subscriber was told up to here, or was never to be: what a fork copies is not told. */
+  toldSeq: number
 }
 
 export type Lease = {
@@ -101,6 +108,7 @@ export function newConversation(id: string, at: Span): Conversation {
     id,
     kind: 'conversation',
     agent: null,
+    owner: null,
     status: 'idle',
     settings: {},
     fsmState: null,
@@ -116,6 +124,7 @@ export function newConversation(id: string, at: Span): Conversation {
     wakeAt: null,
     isDormant: false,
     lease: null,
+    toldSeq: 0,
   }
 }
 

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import type { FsmState } from '../../../src/log/fsm-state.ts'
 import type { ConversationAttrs } from '../../../src/store/records.ts'
 import type { World } from '../world.ts'
-import { agent, conversationId } from './names.ts'
+import { agent, conversationId, owner } from './names.ts'
 import { text } from './texts.ts'
 import { object, value } from './values.ts'
 
@@ -21,6 +21,7 @@ export const attrs: fc.Arbitrary<ConversationAttrs> = fc
     {
       kind,
       agent,
+      owner,
       status,
       settings: object,
       fsmState,

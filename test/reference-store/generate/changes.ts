@@ -51,6 +51,8 @@ export const changePlan = fc.record({
   releases: fc.constantFrom(false, false, false, true),
   acquire: fc.option(fc.record({ holder, ttlMs: farMs, suspects: fc.constantFrom(true, true, false) }), { freq: 2 }),
   conversation: fc.option(attrs, { freq: 2 }),
+  /** Where it withdraws turns from; rarely past the end, and rarely without the message that takes their place. */
+  withdraws: fc.option(fc.record({ pick, hasMessage: fc.constantFrom(true, true, true, false) }), { freq: 5 }),
 })
 
 export type ChangePlan = typeof changePlan extends fc.Arbitrary<infer Plan> ? Plan : never
@@ -59,7 +61,8 @@ type Target = { readonly tenant: Tenant; readonly conversation: Conversation | u
 
 export function plannedChange(world: World, target: Target, plan: ChangePlan): Change {
   const { tenant, conversation } = target
-  const events = plan.events.map((event) => plannedEvent(world, tenant, conversation, event))
+  const withdrawal = plan.withdraws ? plannedWithdrawal(world, target, plan.withdraws) : []
+  const events = [...withdrawal, ...plan.events.map((event) => plannedEvent(world, tenant, conversation, event))]
   const resolve = plannedAnswers(world, target, plan, events)
   const lastSeq = conversation?.events.length ?? 0
   const epoch = conversation?.lease?.epoch
@@ -114,4 +117,18 @@ function plannedAnswers(world: World, { tenant, conversation }: Target, plan: Ch
 function loggedStatus(status: ResolveCall['status'], contradicts: boolean) {
   if (contradicts) return 'resolved'
   return status === 'errored' ? 'denied' : status
+}
+
+function plannedWithdrawal(
+  world: World,
+  { conversation }: Target,
+  { pick: index, hasMessage }: NonNullable<ChangePlan['withdraws']>,
+): NewEvent[] {
+  const by = `turn-${++world.counter}`
+  const fromSeq = 1 + (index % ((conversation?.events.length ?? 0) + 1))
+  const message: NewEvent = {
+    type: 'user_msg',
+    content: { turnId: by, message: { parts: [] }, options: {}, who: 'ann' },
+  }
+  return [{ type: 'superseded', content: { fromSeq, by } }, ...(hasMessage ? [message] : [])]
 }

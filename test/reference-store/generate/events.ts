@@ -3,7 +3,7 @@ import type { Json } from '../../../src/base/json.ts'
 import type { NewEvent } from '../../../src/log/events.ts'
 import type { Conversation, Tenant } from '../contract/state.ts'
 import type { World } from '../world.ts'
-import { pick, picked } from './names.ts'
+import { owners, pick, picked } from './names.ts'
 import { text } from './texts.ts'
 import { value } from './values.ts'
 
@@ -60,10 +60,11 @@ export function plannedEvent(
   const parts = [{ type: 'text', text } as const, ...file]
   switch (plan.type) {
     case 'user_msg': {
+      const who = plan.opens ? owners[world.counter % owners.length] : text
       const turn = plan.opens || turnId === 'none' ? `turn-${++world.counter}` : turnId
       return {
         type: 'user_msg',
-        content: { turnId: turn, message: { parts }, options: { value }, who: text },
+        content: { turnId: turn, message: { parts }, options: { value }, who },
       } as NewEvent
     }
     case 'assistant_msg':

@@ -14,6 +14,7 @@ export const conversationIds = [
 export const forkIds = ['fork', 'fork ', '🍴', 'c']
 export const tenants = ['default', `o'brien"; -- 🏢`]
 export const agents = ['support', '__proto__', 'agent "x"', '🤖']
+export const owners = ['ann', 'Ann', "o'brien; --", '🙂']
 const holders = ['worker-1', "worker'2", 'worker-1 ']
 export const keys = ['k', 'K', '🔑', "k'; --"]
 export const digests = ['one', 'two', undefined]
@@ -29,6 +30,7 @@ export const conversationId = fc.oneof(
   { weight: 1, arbitrary: fc.constantFrom(...forkIds) },
 )
 export const agent = fc.constantFrom(...agents)
+export const owner = fc.constantFrom(...owners)
 export const holder = fc.constantFrom(...holders)
 export const rowId = fc.constantFrom(...rowIds)
 /** An index into something that is only known when the command runs. */

@@ -6,10 +6,12 @@ import type { Effect } from '../scenarios/scenario.ts'
 import { ifInterrupted } from '../scenarios/tools.ts'
 
 const mostAttempts = 3
+/** In place of a mark, so that no seq is missing. */
+const nothing = { type: 'note' as const, content: { name: 'superseded', data: null, who: 'somebody' } }
 
 /**
- * What tools did, against what the log says of it. `interrupted`: the calls that had been started and had no end when another process
- * took the conversation over.
+ * What tools did, against what the log says of it, in withdrawn turns too. `interrupted`: the calls that had been started and had no end when
+ * another process took the conversation over.
  */
 export function checkCalls(
   log: readonly LogEvent[],
@@ -17,7 +19,7 @@ export function checkCalls(
   interrupted: ReadonlySet<string>,
 ): string[] {
   const problems: string[] = []
-  for (const turn of foldEvents(log).turns) {
+  for (const turn of allTurns(log)) {
     for (const call of turn.calls) {
       if (call.executor !== 'server') continue
       const runs = effects.filter((effect) => effect.callId === call.callId).length
@@ -26,6 +28,12 @@ export function checkCalls(
     }
   }
   return problems
+}
+
+/** Every turn of a log, also those that another took the place of: what their tools did stays. */
+export function allTurns(log: readonly LogEvent[]): readonly TurnState[] {
+  const unmarked = log.map((event): LogEvent => (event.type === 'superseded' ? { ...event, ...nothing } : event))
+  return foldEvents(unmarked).turns
 }
 
 /** Intent is durable before an effect: there are never more runs than the log has starts. */

@@ -3,6 +3,7 @@ import { foldEvents } from '../../../src/log/fold-events.ts'
 import type { Effect, Scenario, Told } from '../scenarios/scenario.ts'
 import { checkCalls, checkStarts } from './check-calls.ts'
 import { checkLog } from './check-log.ts'
+import { checkRepeats } from './check-repeats.ts'
 import { checkTold } from './check-told.ts'
 import { checkTranscript } from './check-transcript.ts'
 
@@ -24,7 +25,7 @@ export type Ending = Moment & {
 export function checkConversation({ scenario, log, effects, told, interrupted, isDisturbed }: Ending): string[] {
   const problems = [...checkLog(log), ...checkStarts(log, effects), ...checkTold(log, told)]
   if (problems.length > 0) return named(scenario, problems)
-  problems.push(...checkCalls(log, effects, interrupted))
+  problems.push(...checkCalls(log, effects, interrupted), ...checkRepeats(log, effects, forcedIn(told)))
   if (!isDisturbed) problems.push(...checkTranscript(scenario, foldEvents(log), interrupted))
   return named(scenario, problems)
 }
@@ -36,6 +37,11 @@ export function checkMoment(scenario: Scenario, moment: Moment, finalLog: readon
   const kept = JSON.stringify(finalLog.slice(0, log.length))
   if (kept !== JSON.stringify(log)) problems.push('the log was changed afterwards')
   return named(scenario, problems)
+}
+
+/** The keys of messages that people sent by force. */
+function forcedIn(told: readonly Told[]): Set<string> {
+  return new Set(told.flatMap((one) => (one.type === 'forced' ? [one.key] : [])))
 }
 
 function named(scenario: Scenario, problems: readonly string[]): string[] {

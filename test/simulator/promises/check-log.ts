@@ -76,6 +76,8 @@ function nameOf(event: LogEvent): string | null {
       return `result of ${event.content.callId}`
     case 'injection':
       return `injection of ${event.content.hook} at step ${event.content.step} of ${event.content.turnId}`
+    case 'attempt_discarded':
+      return `discarded attempt ${event.content.messageId}`
     case 'halted_by':
       return `halt of ${event.content.callId}`
     case 'turn_ended':

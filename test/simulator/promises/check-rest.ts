@@ -35,7 +35,7 @@ export async function isParked(store: Store, id: string): Promise<boolean> {
 export function isUpToDate(cached: FsmState | null, log: readonly LogEvent[]): boolean {
   return (
     cached !== null &&
-    log.slice(cached.lastSeq).every(({ type }) => type === 'titled' || type === 'note' || type === 'deadline_moved')
+    log.slice(cached.lastSeq).every(({ type }) => ['titled', 'note', 'deadline_moved', 'state_set'].includes(type))
   )
 }
 

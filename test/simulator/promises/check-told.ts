@@ -10,6 +10,9 @@ export function checkTold(log: readonly LogEvent[], told: readonly Told[]): stri
 
 function isTrue(told: Told, log: readonly LogEvent[]): boolean {
   switch (told.type) {
+    // What people meant to do, and may not have come to.
+    case 'forced':
+      return true
     case 'sent':
       return log.some(
         ({ type, content }) => type === 'user_msg' && content.key === told.key && content.turnId === told.turnId,

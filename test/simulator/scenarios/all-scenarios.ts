@@ -10,6 +10,9 @@ const keepsState = {
   initialState: { kept: [], outside: [] },
 }
 
+/** A stream that breaks off is tried again without a delay worth the name. */
+const retriesAtOnce = { retry: { baseMs: 1, maxMs: 1 } }
+
 export const scenarios: readonly Scenario[] = [
   {
     name: 'plain',
@@ -250,6 +253,14 @@ export const scenarios: readonly Scenario[] = [
     ],
   },
   {
+    name: 'broken-off',
+    messages: ['break off'],
+    agent: () => retriesAtOnce,
+    transcripts: [
+      [...['user: break off', 'assistant: As I meant to say.', done('pay'), 'assistant: It is paid.', 'completed']],
+    ],
+  },
+  {
     name: 'structured-output',
     messages: ['give me an object'],
     agent: () => ({
@@ -269,16 +280,19 @@ export const scenarios: readonly Scenario[] = [
   {
     name: 'long-day',
     title: 'A long day',
+    triedAgain: { 'refund me': 'forced', 'never mind, break off': 'unforced' },
     messages: [
       'refund me',
       'be cancelled',
       'keep both',
+      'break off',
       'ask me',
       'work until cancelled',
       'keep them too',
       'pay, look and book',
+      'never mind, break off',
     ],
-    agent: () => keepsState,
+    agent: () => ({ ...keepsState, ...retriesAtOnce }),
     transcripts: [
       [
         ...['user: refund me', 'assistant: ', done('refund'), 'assistant: It is refunded.', 'completed'],
@@ -291,11 +305,64 @@ export const scenarios: readonly Scenario[] = [
           'assistant: Both are kept.',
           'completed',
         ],
+        ...['user: break off', 'assistant: As I meant to say.', done('pay'), 'assistant: It is paid.', 'completed'],
         ...['user: ask me', 'assistant: ', 'colour = "blue"', 'assistant: A fine colour.', 'completed'],
         ...['user: work until cancelled', 'assistant: It takes long.', done('pay'), 'slow is unknown', 'cancelled'],
         ...['user: keep them too', 'assistant: At once.', done('keep'), 'assistant: They are kept.', 'completed'],
         ...['user: pay, look and book', 'assistant: At once.', done('pay'), done('look'), done('book')],
         ...['assistant: All three are done.', 'completed'],
+        ...['user: never mind, break off', 'assistant: As I meant to say.', 'completed'],
+      ],
+    ],
+  },
+  {
+    name: 'tried-again',
+    messages: ['do this instead', 'say hello', 'say it again'],
+    triedAgain: { 'do this instead': 'unforced' },
+    edits: { 'say hello': 'turn left' },
+    transcripts: [
+      [
+        ...['user: do this instead', 'assistant: ', done('look'), 'assistant: This instead.', 'completed'],
+        ...['user: turn left', 'assistant: I turn left.', 'completed'],
+      ],
+    ],
+  },
+  {
+    name: 'tried-again-by-force',
+    messages: ['refund me', 'pay, look, ship'],
+    triedAgain: { 'refund me': 'forced' },
+    edits: { 'pay, look, ship': 'say hello' },
+    transcripts: [
+      [
+        ...['user: refund me', 'assistant: ', done('refund'), 'assistant: It is refunded.', 'completed'],
+        ...['user: say hello', 'assistant: Hello there.', 'completed'],
+      ],
+    ],
+  },
+  {
+    name: 'not-tried-again',
+    messages: ['refund me', 'say hello'],
+    unforcedEdits: { 'say hello': 'turn left', 'refund me': 'refund me once more' },
+    transcripts: [
+      [
+        ...['user: refund me', 'assistant: ', done('refund'), 'assistant: It is refunded.', 'completed'],
+        ...['user: turn left', 'assistant: I turn left.', 'completed'],
+      ],
+    ],
+  },
+  {
+    name: 'edited-after-a-summary',
+    messages: ['say hello', 'pay, look and book', 'say it again', 'refund me', 'turn left', 'ask me'],
+    edits: { 'say it again': 'then that' },
+    agent: () => ({
+      context: { workingBudget: 100, windowTurns: 2, summarise: { model: scriptedModel('They talked.') } },
+    }),
+    transcripts: [
+      [
+        ...['user: say hello', 'assistant: Hello there.', 'completed'],
+        ...['user: pay, look and book', 'assistant: At once.', done('pay'), done('look'), done('book')],
+        ...['assistant: All three are done.', 'completed'],
+        ...['user: then that', 'assistant: Then that.', 'completed'],
       ],
     ],
   },

@@ -1,14 +1,16 @@
 import type { LanguageModelV4, LanguageModelV4StreamPart } from '@ai-sdk/provider'
-import { scriptedModel } from '../../../src/testing/scripted-model.ts'
+import { type Step, scriptedModel } from '../../../src/testing/scripted-model.ts'
 import { interruptions } from './people.ts'
 import type { Host, Scenario } from './scenario.ts'
 import { stepFor } from './script.ts'
 
 /** Says what the script says, and lets people act while it does. */
 export function scenarioModel(scenario: Scenario, host: Host): LanguageModelV4 {
+  const brokenOff = new Set<string>()
   const model = scriptedModel(({ prompt }) => {
     host.asked(scenario, prompt)
-    return stepFor(prompt, host.name)
+    const step = stepFor(prompt, host.name)
+    return typeof step === 'object' && step.cutAfter ? brokenOnce(step, JSON.stringify(prompt), brokenOff) : step
   })
   const act = interruptions(scenario, host)
   return {
@@ -18,6 +20,16 @@ export function scenarioModel(scenario: Scenario, host: Host): LanguageModelV4 {
       return { stream: followed(stream, (delta) => act(delta, options.abortSignal)) }
     },
   }
+}
+
+/** A stream that breaks off the first time this process asks for it, and says something else the next time. */
+function brokenOnce(step: Exclude<Step, string>, asked: string, brokenOff: Set<string>): Step {
+  if (!brokenOff.has(asked)) {
+    brokenOff.add(asked)
+    return step
+  }
+  const { cutAfter: _, ...whole } = step
+  return { ...whole, text: ['As I', ' meant to say.'] }
 }
 
 /** The same stream; after each piece of text it waits for what `act` does about it. */

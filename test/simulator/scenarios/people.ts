@@ -1,3 +1,4 @@
+import type { ErrorCode } from '../../../src/base/errors/codes.ts'
 import { PerdureError } from '../../../src/base/errors/perdure-error.ts'
 import type { WhenBusy } from '../../../src/engine/turn-options.ts'
 import type { TurnHandle } from '../../../src/runtime/conversation.ts'
@@ -8,12 +9,98 @@ const mostRounds = 200
 
 /** Tells a scenario to its end. A repetition after a crash sends the same keys and answers what still waits. */
 export async function play(scenario: Scenario, host: Host): Promise<void> {
+  const turnIds = new Map<string, string>()
   for (const [index, text] of scenario.messages.entries()) {
     const turn = await send(scenario, host, text, index === 0 ? 'reject' : 'queue')
     const { title } = scenario
     if (title !== undefined) await insisting(host, () => host.chat(scenario).rename(`${title} ${index}`))
     if (!scenario.isPoison) await attend(turn, scenario, host)
+    turnIds.set(text, turn.turnId)
+    const again = scenario.triedAgain?.[text]
+    if (again) await attend(await tryAgain(scenario, host, turn.turnId, text, again), scenario, host)
   }
+  const { edits = {}, unforcedEdits = {} } = scenario
+  for (const [text, edited] of Object.entries({ ...edits, ...unforcedEdits })) {
+    const turn = await edit(scenario, host, turnIds.get(text)!, edited, text in edits)
+    if (!turn) continue
+    host.tell({ type: 'sent', id: host.idOf(scenario), key: edited, turnId: turn.turnId })
+    await attend(turn, scenario, host)
+  }
+}
+
+/** Null: refused, and left at that. */
+async function edit(
+  scenario: Scenario,
+  host: Host,
+  replaces: string,
+  text: string,
+  insists: boolean,
+): Promise<TurnHandle | null> {
+  const send = (options: { readonly force?: true }): Promise<TurnHandle> =>
+    insisting(host, () => host.chat(scenario).send(text, { key: text, replaces, ...options }), 'conversation_busy')
+  try {
+    return await send({})
+  } catch (error) {
+    if (!isForceNeeded(error)) throw error
+    if (!insists) return null
+    host.tell({ type: 'forced', id: host.idOf(scenario), key: text })
+    return await send({ force: true })
+  }
+}
+
+function isForceNeeded(error: unknown): boolean {
+  return PerdureError.isInstance(error) && error.code === 'force_needed'
+}
+
+async function tryAgain(
+  scenario: Scenario,
+  host: Host,
+  turnId: string,
+  text: string,
+  how: 'unforced' | 'forced',
+): Promise<TurnHandle> {
+  const chat = host.chat(scenario)
+  const key = `again: ${text}`
+  if (how === 'forced') {
+    const allowed = await refusedOrHarmless(scenario, host, turnId)
+    if (allowed) return allowed
+  }
+  const retry = (force: boolean) => {
+    if (force) host.tell({ type: 'forced', id: host.idOf(scenario), key })
+    return () => chat.retry(turnId, force ? { key, force } : { key })
+  }
+  const turn = await insisting(host, retry(how === 'forced'), 'conversation_busy').catch(async (error: unknown) => {
+    if (!(isForceNeeded(error) && (await hasRunSince(scenario, host, turnId)))) throw error
+    return insisting(host, retry(true), 'conversation_busy')
+  })
+  host.tell({ type: 'sent', id: host.idOf(scenario), key, turnId: turn.turnId })
+  return turn
+}
+
+/** Whether a tool ran in a turn that others queued behind this one. */
+async function hasRunSince(scenario: Scenario, host: Host, turnId: string): Promise<boolean> {
+  const log = await insisting(host, () => host.chat(scenario).events())
+  const since = log.findLastIndex(({ type, content }) => type === 'user_msg' && content.turnId === turnId)
+  return log.slice(since).some(({ type, content }) => type === 'tool_call' && content.turnId !== turnId)
+}
+
+/** Null: refused, because of what its tools did, or because it was tried again before a process ended. A turn that was cut off before a tool began may be tried again. */
+async function refusedOrHarmless(scenario: Scenario, host: Host, turnId: string): Promise<TurnHandle | null> {
+  const refusals = ['force_needed', 'turn_superseded', 'conversation_busy']
+  const chat = host.chat(scenario)
+  try {
+    // With a key, so that the same person gets the same turn where a process ended after it.
+    const turn = await insisting(host, () => chat.retry(turnId, { key: `harmless: ${turnId}` }))
+    const log = await insisting(host, () => chat.events())
+    const calls = log.flatMap(({ type, content }) =>
+      type === 'tool_call' && content.turnId === turnId ? [content.callId] : [],
+    )
+    if (!log.some(({ type, content }) => type === 'tool_started' && calls.includes(content.callId))) return turn
+  } catch (error) {
+    if (PerdureError.isInstance(error) && refusals.includes(error.code)) return null
+    throw error
+  }
+  throw new Error('a turn whose tools must not run twice was tried again without force')
 }
 
 /** Sees and passes on every event that is committed, until the process ends. */
@@ -118,13 +205,14 @@ async function attend(turn: TurnHandle, scenario: Scenario, host: Host): Promise
   throw new Error(`turn '${turn.turnId}' still waits after ${mostRounds} answers`)
 }
 
-/** People try again when they hear of a store that failed. */
-async function insisting<T>(host: Host, work: () => Promise<T>): Promise<T> {
+/** People try again when they hear of a store that failed, and where they wait for something to pass. */
+async function insisting<T>(host: Host, work: () => Promise<T>, passing?: ErrorCode): Promise<T> {
   for (;;) {
     try {
       return await work()
     } catch (error) {
-      const isFailure = PerdureError.isInstance(error) && (error.retryable || error.code === 'store_failed')
+      const isFailure =
+        PerdureError.isInstance(error) && (error.retryable || error.code === 'store_failed' || error.code === passing)
       if (!isFailure) throw error
       await host.pause()
     }

@@ -11,9 +11,15 @@ export type Scenario = {
   readonly messages: readonly string[]
   /** It is renamed after each message, to this with the number of the message. */
   readonly title?: string
+  /** Messages whose turns are tried again when they have ended. With `forced`, tools ran that must not run twice: first it is tried without force, which must be refused. */
+  readonly triedAgain?: Readonly<Record<string, 'unforced' | 'forced'>>
+  /** Messages that are edited when all have been sent: each takes the place of the turn of that message, and of all after it. People force what is refused. */
+  readonly edits?: Readonly<Record<string, string>>
+  /** The same, of people who leave it at a refusal. */
+  readonly unforcedEdits?: Readonly<Record<string, string>>
   readonly agent?: (
     host: Host,
-  ) => Pick<AgentAttributes, 'hooks' | 'output' | 'title' | 'context' | 'audit' | 'state' | 'initialState'>
+  ) => Pick<AgentAttributes, 'hooks' | 'output' | 'retry' | 'title' | 'context' | 'audit' | 'state' | 'initialState'>
   /** It ends every process that takes it up: it must be quarantined, and nothing else. Its message is sent, and not waited for. */
   readonly isPoison?: true
   /** Its agent has the tool `delegate`, which starts a child agent with the same tools. */
@@ -52,6 +58,8 @@ export type Host = {
 export type Effect = { readonly id: string; readonly tool: string; readonly callId: string }
 
 export type Told =
+  /** People are about to send the message with this key by force. */
+  | { readonly type: 'forced'; readonly id: string; readonly key: string }
   | { readonly type: 'sent'; readonly id: string; readonly key: string; readonly turnId: string }
   | { readonly type: 'answered'; readonly id: string; readonly callId: string; readonly round: number }
   | { readonly type: 'ended'; readonly id: string; readonly turnId: string; readonly status: string }

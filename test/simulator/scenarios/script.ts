@@ -1,5 +1,5 @@
 import type { LanguageModelV4Prompt } from '@ai-sdk/provider'
-import type { Step } from '../../../src/testing/scripted-model-step.ts'
+import type { Step } from '../../../src/testing/scripted-model.ts'
 
 const call = (tool: string) => ({ tool, args: { what: tool } })
 
@@ -26,6 +26,8 @@ const script: Readonly<Record<string, readonly Step[]>> = {
   'look at my screen': [{ calls: [call('screen'), call('pay')] }, 'I have seen it.'],
   'be cancelled': [{ text: ['As I was', '(cancel)', ' never said'] }],
   'work until cancelled': [{ text: 'It takes long.', calls: [call('pay'), call('slow')] }, 'It was cut off too often.'],
+  'break off': [{ text: ['This is', ' taken back'], calls: [call('pay')], cutAfter: 2 }, 'It is paid.'],
+  'never mind, break off': [{ text: ['This was', ' never said'], cutAfter: 1 }],
   'be steered': [{ text: ['Go', '(steer)', ' straight.'] }],
   'turn left': ['I turn left.'],
   'be queued behind': [{ text: ['First', '(queue)', ' this.'] }],

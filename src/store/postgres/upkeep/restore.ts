@@ -3,6 +3,7 @@ import { rowSize } from '../../rows.ts'
 import type { ConversationRow, RestoredConversation, RestoreOutcome } from '../../upkeep.ts'
 import { arrayLiteral } from '../columns.ts'
 import type { Query } from '../database.ts'
+import { writeNoOutbox } from '../outbox-tables.ts'
 
 const batchRows = 500
 const batchCharacters = 2 * 1024 * 1024
@@ -56,11 +57,11 @@ async function insertConversation(
   const insert = {
     name: 'upkeep_insert_conversation',
     text: `INSERT INTO ${schema}.conversations (tenant, id, kind, agent, status, settings, fsm_state, title, parent, child_of,
-        wake_at, is_dormant, created_at, updated_at)
-      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) ON CONFLICT DO NOTHING RETURNING 1`,
+        wake_at, is_dormant, owner, created_at, updated_at)
+      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15) ON CONFLICT DO NOTHING RETURNING ${writeNoOutbox}`,
   }
-  const { id, kind, agent, status, settings, fsmState, title, parent, childOf, wakeAt, isDormant } = row
-  const columns = [id, kind, agent, status, settings, fsmState, title, parent, childOf, wakeAt, isDormant]
+  const { id, kind, agent, status, settings, fsmState, title, parent, childOf, wakeAt, isDormant, owner } = row
+  const columns = [id, kind, agent, status, settings, fsmState, title, parent, childOf, wakeAt, isDormant, owner]
   return (await query(insert, [tenant, ...columns, row.createdAt, row.updatedAt])).length > 0
 }
 
@@ -176,6 +177,7 @@ const callColumns: readonly Column<RowOf<'call'>>[] = [
   ['round', 'bigint', (row) => row.round],
   ['kind', 'text', (row) => row.kind],
   ['prompt', 'text', (row) => row.prompt],
+  ['notice', 'text', (row) => row.notice],
   ['meta', 'text', (row) => row.meta],
   ['expires_at', 'bigint', (row) => row.expiresAt],
   ['created_at', 'bigint', (row) => row.createdAt],

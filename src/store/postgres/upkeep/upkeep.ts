@@ -1,4 +1,12 @@
-import type { Collected, CollectRequest, Rebuilt, Upkeep } from '../../upkeep.ts'
+import { quarantineHolder } from '../../lease.ts'
+import {
+  type Collected,
+  type CollectRequest,
+  mostFigures,
+  type Rebuilt,
+  type StoredFigures,
+  type Upkeep,
+} from '../../upkeep.ts'
 import { isQuarantined, nowMs, secondary } from '../columns.ts'
 import type { Database, Query, Statement } from '../database.ts'
 import { migrations } from '../migrate.ts'
@@ -30,6 +38,7 @@ export function postgresUpkeep(database: Database): Upkeep {
       ON CONFLICT (tenant, id) DO UPDATE SET at = greatest(t.at, excluded.at)`,
   }
   return {
+    figures: (windowMs) => figures(database, windowMs),
     snapshot: (work) =>
       database.session(oneMoment, async (query) => {
         const [snapshotHead] = await query<{ now: number; lastEpoch: number }>(moment, [])
@@ -80,6 +89,7 @@ const columnNames = {
   idleSeq: 'idle_seq',
   title: 'title',
   childOf: 'child_of',
+  owner: 'owner',
   wakeAt: 'wake_at',
 } as const
 
@@ -196,4 +206,67 @@ function garbageOf(schema: string, what: CollectRequest['what']): Garbage[] {
     case 'derived_orphans':
       return [orphans('calls', 'call'), orphans('blob_refs', 'blob_ref')]
   }
+}
+
+const eventsOfLog = 200
+const callsOfLog = 50
+
+/** Reads the newest events of the logs that were written to last, by primary key: neither events nor model calls have an index on their time. */
+async function figures(database: Database, windowMs: number): Promise<StoredFigures> {
+  const { schema } = database
+  const ask = <Row extends object>(name: string, text: string, values: readonly unknown[] = []) =>
+    database.run<Row>({ name: `figures_${name}`, text }, [...values])
+  const [clock] = await ask<{ now: number; bytes: number | null }>(
+    'clock',
+    `SELECT ${nowMs} AS now, (SELECT sum(pg_total_relation_size(r.oid))::bigint FROM pg_class r JOIN pg_namespace n ON n.oid = r.relnamespace
+      WHERE n.nspname = replace($1, '"', '') AND r.relkind = 'r') AS bytes`,
+    [schema],
+  )
+  const { now, bytes } = clock!
+  const since = now - windowMs
+  const logs = `(SELECT tenant, id FROM ${schema}.conversations WHERE updated_at >= $1 ORDER BY updated_at DESC LIMIT ${mostFigures.logs}) AS l`
+  const events = await ask<StoredFigures['events'][number]>(
+    'events',
+    `SELECT l.tenant || '/' || l.id AS log, e.type, e.at, e.content::json ->> 'callId' AS "callId",
+      CASE WHEN e.type IN ('turn_ended', 'resolution') THEN e.content::json ->> 'status' END AS status,
+      CASE WHEN e.type = 'turn_ended' THEN left(e.content::json ->> 'reason', 100) END AS reason
+      FROM ${logs}, LATERAL (SELECT type, at, content FROM ${schema}.events WHERE tenant = l.tenant AND conversation_id = l.id
+        ORDER BY seq DESC LIMIT ${eventsOfLog}) AS e
+      WHERE e.at >= $1 AND e.type IN ('turn_ended', 'tool_started', 'tool_result', 'resolution') LIMIT ${mostFigures.events}`,
+    [since],
+  )
+  const modelCalls = await ask<StoredFigures['modelCalls'][number]>(
+    'model_calls',
+    `SELECT l.tenant || '/' || l.id AS log, m.at, m.latency_ms AS "latencyMs", m.status, m.model, m.usage FROM ${logs}, LATERAL (
+        SELECT at, latency_ms, status, model, usage FROM ${schema}.model_calls WHERE tenant = l.tenant AND conversation_id = l.id
+        ORDER BY turn_ref DESC, number DESC LIMIT ${callsOfLog}) AS m WHERE m.at >= $1 LIMIT ${mostFigures.modelCalls}`,
+    [since],
+  )
+  const [counted] = await ask<{ count: number }>('logs', `SELECT count(*) AS count FROM ${logs}`, [since])
+  const [inbox] = await ask<StoredFigures['inbox']>(
+    'inbox',
+    `SELECT count(*) AS waiting, min(created_at) AS "oldestAt" FROM (SELECT created_at FROM ${schema}.calls
+      WHERE status = 'pending' AND kind <> 'sub_agent' LIMIT ${mostFigures.calls}) AS t`,
+  )
+  const answered = await ask<StoredFigures['answered'][number]>(
+    'answered',
+    `SELECT c.created_at AS "createdAt", c.resolved_at AS "resolvedAt" FROM ${logs}, LATERAL (
+        SELECT created_at, resolved_at FROM ${schema}.calls WHERE tenant = l.tenant AND conversation_id = l.id
+        AND status <> 'pending' AND resolved_at >= $1 AND kind <> 'sub_agent' LIMIT ${callsOfLog}) AS c LIMIT ${mostFigures.calls}`,
+    [since],
+  )
+  const nodes = await ask<StoredFigures['nodes'][number]>(
+    'nodes',
+    `SELECT holder, count(*) AS leases, min(leased_until) AS "nextLapseAt" FROM ${schema}.conversations
+      WHERE holder IS NOT NULL AND holder <> $1 GROUP BY holder ORDER BY leases DESC LIMIT ${mostFigures.nodes}`,
+    [quarantineHolder],
+  )
+  const [expiry] = await ask<StoredFigures['expiry']>(
+    'expiry',
+    `SELECT count(*) AS overdue, min(expires_at) AS "oldestDueAt" FROM (SELECT expires_at FROM ${schema}.calls
+      WHERE status = 'pending' AND expires_at <= $1 ORDER BY expires_at LIMIT ${mostFigures.calls}) AS t`,
+    [now],
+  )
+  const isPartial = counted!.count === mostFigures.logs || events.length === mostFigures.events
+  return { now, storeBytes: bytes, events, modelCalls, inbox: inbox!, answered, nodes, expiry: expiry!, isPartial }
 }

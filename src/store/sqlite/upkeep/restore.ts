@@ -8,6 +8,7 @@ import type { Database } from '../database.ts'
 import { findCall, insertCall } from '../events.ts'
 import { BusyRetry, isBusy } from '../failure.ts'
 import type { GroupCommit } from '../group-commit.ts'
+import { forgetOutbox } from '../outbox.ts'
 
 /** The most that is held in memory. A longer conversation is staged in a temporary file first, so that no writer waits while its rows arrive. */
 const heldBytes = 4 * 1024 * 1024
@@ -106,15 +107,16 @@ function writeRestored(
     writeRow(db, tenant, cid, row)
     if (row.type === 'event') seq = row.row.seq
   }
+  forgetOutbox(db, cid)
   return seq
 }
 
 function insertRestored(db: Database, tenant: string, row: RestoredConversation): number {
   return db.insert(
     `INSERT INTO conversations (tenant, id, created_at, updated_at, wake_at, dormant, kind, agent, status, child_of, parent,
-     title, fsm_state, settings) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+     title, fsm_state, settings, owner) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     ...[tenant, row.id, row.createdAt, row.updatedAt, row.wakeAt, row.isDormant ? 1 : 0, row.kind, row.agent],
-    ...[row.status, row.childOf, row.parent, row.title, row.fsmState, row.settings],
+    ...[row.status, row.childOf, row.parent, row.title, row.fsmState, row.settings, row.owner],
   )
 }
 

@@ -1,6 +1,13 @@
 import type { SQLInputValue } from 'node:sqlite'
 import { quarantineHolder } from '../../lease.ts'
-import type { Collected, CollectRequest, Rebuilt, Upkeep } from '../../upkeep.ts'
+import {
+  type Collected,
+  type CollectRequest,
+  mostFigures,
+  type Rebuilt,
+  type StoredFigures,
+  type Upkeep,
+} from '../../upkeep.ts'
 import { Connection, renewLog } from '../connection.ts'
 import { findConversation, getConversation } from '../conversations.ts'
 import type { Database } from '../database.ts'
@@ -27,6 +34,7 @@ export function sqliteUpkeep(connection: Connection, commits: GroupCommit): Upke
   }
 
   return {
+    figures: (windowMs) => alone((own) => own.read((db) => figures(db, windowMs))),
     snapshot: (work) =>
       alone(async (own) => {
         const reader = await own.read((db) => {
@@ -69,6 +77,7 @@ const columnNames = {
   idleSeq: 'idle_seq',
   title: 'title',
   childOf: 'child_of',
+  owner: 'owner',
   wakeAt: 'wake_at',
 } as const
 
@@ -185,4 +194,56 @@ function danglingRefs(db: Database, { tenant, limit, isDryRun }: CollectRequest)
     for (const { cid, bid } of found) db.run('DELETE FROM blob_refs WHERE cid = ? AND bid = ?', cid, bid)
   }
   return found.length
+}
+
+/** Rows are numbered in the order of their commits, so the newest are read by their numbers. */
+function figures(db: Database, windowMs: number): StoredFigures {
+  return db.snapshot(() => {
+    const now = Date.now()
+    const since = now - windowMs
+    const newestOf = (table: string) => db.get<{ id: number | null }>(`SELECT max(id) AS id FROM ${table}`)?.id ?? 0
+    const firstEvent = Math.max(0, newestOf('events') - 5 * mostFigures.events)
+    const firstCall = Math.max(0, newestOf('model_calls') - mostFigures.modelCalls)
+    const events = db.all<StoredFigures['events'][number]>(
+      `SELECT cid AS log, type, at, json_extract(content, '$.callId') AS callId,
+       CASE WHEN type IN ('turn_ended', 'resolution') THEN json_extract(content, '$.status') END AS status,
+       CASE WHEN type = 'turn_ended' THEN substr(json_extract(content, '$.reason'), 1, 100) END AS reason
+       FROM events NOT INDEXED WHERE id > ? AND at >= ? AND type IN ('turn_ended', 'tool_started', 'tool_result', 'resolution')
+       ORDER BY id DESC LIMIT ?`,
+      ...[firstEvent, since, mostFigures.events],
+    )
+    const modelCalls = db.all<StoredFigures['modelCalls'][number]>(
+      'SELECT cid AS log, at, latency_ms AS latencyMs, status, model, usage FROM model_calls WHERE id > ? AND at >= ?',
+      ...[firstCall, since],
+    )
+    const isOlder = (table: string, from: number) =>
+      from === 0 ||
+      (db.get<{ at: number }>(`SELECT at FROM ${table} WHERE id > ? ORDER BY id LIMIT 1`, from)?.at ?? 0) < since
+    const inbox = db.get<{ waiting: number; oldestAt: number | null }>(
+      `SELECT count(*) AS waiting, min(created_at) AS oldestAt FROM (SELECT created_at FROM calls
+       WHERE status = 'pending' AND kind <> 'sub_agent' LIMIT ?)`,
+      mostFigures.calls,
+    )!
+    const newestCall = db.get<{ id: number | null }>('SELECT max(rowid) AS id FROM calls')?.id ?? 0
+    const answered = db.all<StoredFigures['answered'][number]>(
+      `SELECT created_at AS createdAt, resolved_at AS resolvedAt FROM calls NOT INDEXED
+       WHERE rowid > ? AND resolved_at >= ? AND kind <> 'sub_agent'`,
+      ...[Math.max(0, newestCall - mostFigures.calls), since],
+    )
+    const nodes = db.all<StoredFigures['nodes'][number]>(
+      `SELECT lease_holder AS holder, count(*) AS leases, min(lease_until) AS nextLapseAt FROM conversations
+       WHERE lease_holder IS NOT NULL AND lease_holder <> ? GROUP BY lease_holder ORDER BY leases DESC LIMIT ?`,
+      ...[quarantineHolder, mostFigures.nodes],
+    )
+    const expiry = db.get<StoredFigures['expiry']>(
+      `SELECT count(*) AS overdue, min(expires_at) AS oldestDueAt FROM (SELECT expires_at FROM calls
+       WHERE status = 'pending' AND expires_at <= ? ORDER BY expires_at LIMIT ?)`,
+      ...[now, mostFigures.calls],
+    )!
+    const pages = db.get<{ page_count: number }>('PRAGMA page_count')!.page_count
+    const pageBytes = db.get<{ page_size: number }>('PRAGMA page_size')!.page_size
+    const isWhole = isOlder('events', firstEvent) && isOlder('model_calls', firstCall)
+    const isPartial = !isWhole || events.length === mostFigures.events
+    return { now, storeBytes: pages * pageBytes, events, modelCalls, inbox, answered, nodes, expiry, isPartial }
+  })
 }

@@ -36,10 +36,12 @@ function readingOf(route: Route, id: string, query: string, filled: Filled): Rea
 }
 
 /** As much as may be asked for, from both ends. */
-function variants({ query }: Route): string[] {
+function variants({ name, query }: Route): string[] {
   const properties = (query?.['properties'] ?? {}) as Record<string, { readonly maximum?: number }>
   const limit = properties['limit'] ? `limit=${properties['limit'].maximum}` : ''
-  const onwards = properties['after'] ? ['after=0'] : []
+  // A feed's place begins with a time.
+  const first = name === 'liveTenant' ? '0@0000000000.0' : '0'
+  const onwards = properties['after'] ? [`after=${first}`] : []
   return ['', ...onwards].map((start) => {
     const asked = [start, limit].filter((part) => part !== '').join('&')
     return asked === '' ? '' : `?${asked}`

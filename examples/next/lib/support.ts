@@ -1,0 +1,13 @@
+import { defineAgent, defineTool } from 'perdure'
+import { z } from 'zod'
+import { model } from './model.ts'
+
+const refund = defineTool({
+  name: 'refund',
+  description: 'Pay an order back',
+  input: z.object({ orderId: z.string(), cents: z.number().int() }),
+  approval: 'required',
+  run: async ({ cents }) => ({ paid: cents }),
+})
+
+export const support = defineAgent({ name: 'support', model, instructions: 'Be brief.', tools: [refund] })

@@ -1,0 +1,155 @@
+import { lookup } from 'node:dns/promises'
+import { request as httpRequest, type IncomingMessage } from 'node:http'
+import { request as httpsRequest } from 'node:https'
+import { BlockList, isIP } from 'node:net'
+
+export type PinnedRequest = {
+  readonly url: URL
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string
+  readonly signal: AbortSignal
+  /** Whether addresses of this machine and of private networks may be connected to. */
+  readonly allowPrivate: boolean
+  /** More of the response is not read. */
+  readonly maxBytes: number
+}
+
+/** Finds the addresses of a host name. */
+export type Resolve = (host: string) => Promise<readonly { readonly address: string; readonly family: number }[]>
+
+const resolveHost: Resolve = (host) => lookup(host, { all: true, verbatim: true })
+
+/**
+ * POSTs, and connects to the very address that was checked: the name is resolved once, and a second answer of the name server is never asked for. TLS still
+ * checks the certificate against the name. Follows no redirects.
+ */
+export async function pinnedPost(
+  { url, headers, body, signal, allowPrivate, maxBytes }: PinnedRequest,
+  resolve: Resolve = resolveHost,
+): Promise<{ readonly status: number; readonly text: string }> {
+  const host = url.hostname.replace(/^\[|\]$/g, '')
+  const family = isIP(host)
+  const found = family === 0 ? [...(await resolve(host))] : [{ address: host, family }]
+  signal.throwIfAborted()
+  const [first] = found
+  if (!first) throw new Error(`'${host}' has no address`)
+  // All of them: a name that also has a private address is trusted with none.
+  const refused = allowPrivate ? undefined : found.find(({ address }) => isPrivateAddress(address))
+  if (refused)
+    throw new Error(
+      `'${host}' is ${refused.address}, an address of this machine or of a private network; set allowPrivateAddresses if it is meant`,
+    )
+  const send = url.protocol === 'https:' ? httpsRequest : httpRequest
+  return new Promise((settle, reject) => {
+    const outgoing = send(
+      {
+        host,
+        // The connection asks here, and gets what was checked.
+        lookup: (_host, { all }, answer) => (all ? answer(null, found) : answer(null, first.address, first.family)),
+        port: url.port || (url.protocol === 'https:' ? 443 : 80),
+        path: `${url.pathname}${url.search}`,
+        method: 'POST',
+        headers: { ...headers, host: url.host, 'content-length': String(Buffer.byteLength(body)) },
+        agent: false,
+        signal,
+      },
+      (response) =>
+        void readText(response, maxBytes).then((text) => settle({ status: response.statusCode ?? 0, text }), reject),
+    )
+    outgoing.on('error', reject)
+    outgoing.end(body)
+  })
+}
+
+async function readText(response: IncomingMessage, maxBytes: number): Promise<string> {
+  const chunks: Buffer[] = []
+  let size = 0
+  for await (const chunk of response as AsyncIterable<Buffer>) {
+    chunks.push(chunk)
+    size += chunk.length
+    if (size >= maxBytes) break
+  }
+  response.destroy()
+  return Buffer.concat(chunks).subarray(0, maxBytes).toString()
+}
+
+const privateRanges = new BlockList()
+for (const [network, prefix] of [
+  ...([
+    ['0.0.0.0', 8],
+    ['10.0.0.0', 8],
+    ['100.64.0.0', 10],
+    ['127.0.0.0', 8],
+    ['169.254.0.0', 16],
+  ] as const),
+  ...([
+    ['172.16.0.0', 12],
+    ['192.0.0.0', 24],
+    ['192.0.2.0', 24],
+    ['192.168.0.0', 16],
+    ['198.18.0.0', 15],
+  ] as const),
+  ...([
+    ['198.51.100.0', 24],
+    ['203.0.113.0', 24],
+    ['224.0.0.0', 4],
+    ['240.0.0.0', 4],
+  ] as const),
+] as const)
+  privateRanges.addSubnet(network, prefix, 'ipv4')
+for (const [network, prefix] of [
+  ...([
+    ['::', 128],
+    ['::1', 128],
+    ['64:ff9b:1::', 48],
+    ['100::', 64],
+    ['2001:db8::', 32],
+  ] as const),
+  ...([
+    ['fc00::', 7],
+    ['fe80::', 10],
+    ['fec0::', 10],
+    ['ff00::', 8],
+  ] as const),
+] as const)
+  privateRanges.addSubnet(network, prefix, 'ipv6')
+
+/** Addresses that only mean something on this machine or in its network. An IPv6 address that holds an IPv4 address is judged by that one. */
+export function isPrivateAddress(address: string): boolean {
+  const plain = address.replace(/%.*$/, '')
+  const family = isIP(plain)
+  if (family === 4) return privateRanges.check(plain, 'ipv4')
+  if (family !== 6) return true
+  if (privateRanges.check(plain, 'ipv6')) return true
+  const inner = embeddedIpv4(plain)
+  return inner !== null && privateRanges.check(inner, 'ipv4')
+}
+
+/** Of ::ffff:0:0/96 (mapped), ::/96 (compatible), 64:ff9b::/96 (NAT64) and 2002::/16 (6to4). */
+function embeddedIpv4(address: string): string | null {
+  const words = wordsOf(address)
+  const is = (from: number, ...expected: number[]) => expected.every((word, index) => words[from + index] === word)
+  const from = (index: number) => {
+    const [high = 0, low = 0] = words.slice(index)
+    return [high >> 8, high & 255, low >> 8, low & 255].join('.')
+  }
+  if (is(0, 0x2002)) return from(1)
+  if (is(0, 0, 0, 0, 0, 0) && (words[5] === 0xffff || words[5] === 0)) return from(6)
+  return is(0, 0x64, 0xff9b, 0, 0, 0, 0) ? from(6) : null
+}
+
+/** The eight words of an IPv6 address. */
+function wordsOf(address: string): number[] {
+  const quad = /^(.*:)(\d+)\.(\d+)\.(\d+)\.(\d+)$/.exec(address)
+  const hex = quad
+    ? `${quad[1]}${((Number(quad[2]) << 8) | Number(quad[3])).toString(16)}:${((Number(quad[4]) << 8) | Number(quad[5])).toString(16)}`
+    : address
+  const [before = '', after] = hex.split('::')
+  const parse = (text: string) =>
+    text
+      .split(':')
+      .filter((word) => word !== '')
+      .map((word) => Number.parseInt(word, 16))
+  const [head, tail] = [parse(before), parse(after ?? '')]
+  return [...head, ...new Array<number>(Math.max(0, 8 - head.length - tail.length)).fill(0), ...tail]
+}

@@ -1,0 +1,66 @@
+import { PerdureError } from '../base/errors/perdure-error.ts'
+import type { Totals, TotalsFilter } from '../runtime/read/totals.ts'
+import { keepIdentity } from './keep-identity.ts'
+import type { Link } from './link.ts'
+import { type LiveStatus, LiveStore, statusOf } from './live-store.ts'
+
+/** How much there is, as far as the caller may see it. */
+export type TotalsSnapshot = {
+  /** Null until they have been read, and where there are none: `authorize` judges rows one by one. Then `status` is `live`. */
+  readonly totals: Totals | null
+  readonly status: LiveStatus
+  readonly error: unknown
+}
+
+export const noTotals: TotalsSnapshot = { totals: null, status: 'loading', error: null }
+
+/** Counting costs more than a page of a list, so changes within a second are counted together. */
+const gatherMs = 1_000
+
+/** The counts of the tenant, read again when something has changed. */
+export class TotalsStore {
+  readonly live: LiveStore<TotalsSnapshot>
+  readonly #link: Link
+  readonly #filter: TotalsFilter
+  #timer: ReturnType<typeof setTimeout> | undefined
+
+  constructor(link: Link, filter: TotalsFilter) {
+    this.#link = link
+    this.#filter = filter
+    this.live = new LiveStore(link.tab, noTotals, () => this.#follow())
+  }
+
+  #follow(): () => void {
+    const stop = this.#link.listen({
+      onChange: ({ type }) => {
+        if (type === 'reset') void this.#read()
+        else this.#timer ??= setTimeout(() => void this.#read(), gatherMs)
+      },
+      onDisconnect: (error) => this.#fail(error),
+    })
+    return () => {
+      this.#forgetTimer()
+      stop()
+    }
+  }
+
+  async #read(): Promise<void> {
+    this.#forgetTimer()
+    try {
+      const totals = keepIdentity(this.live.value.totals, await this.#link.client.totals(this.#filter))
+      this.live.set({ totals, status: 'live', error: null })
+    } catch (error) {
+      this.#fail(error)
+    }
+  }
+
+  #fail(error: unknown): void {
+    if (!PerdureError.isInstance(error)) throw error
+    this.live.set({ ...this.live.value, status: statusOf(error, this.live.value.status !== 'loading'), error })
+  }
+
+  #forgetTimer(): void {
+    clearTimeout(this.#timer)
+    this.#timer = undefined
+  }
+}

@@ -1,0 +1,184 @@
+import { PerdureError } from '../../base/errors/perdure-error.ts'
+import { readOptions } from '../../base/errors/read-options.ts'
+import { checkId, checkWhole } from '../../store/checks.ts'
+import type { CallKind } from '../../store/records.ts'
+import type { Page } from '../../store/store.ts'
+import { readCallRef } from '../answer-call.ts'
+import { Refused } from '../permit.ts'
+import type { Inspection } from '../read/inspect.ts'
+import { type ListedConversation, listedRow } from '../read/lists.ts'
+import { readDecision, resolveAny } from '../resolve-call.ts'
+import type { Verbs } from '../runtime.ts'
+import { allowedChanges } from './allowed-changes.ts'
+import type { AuthorizeAction } from './authorize.ts'
+import { authorizedConversation, authorizedSession, type ConversationOf } from './authorized-handles.ts'
+import type { Gate } from './gate.ts'
+import { type Cursors, type JudgedPage, judgedPage, type ListItem } from './judged-page.ts'
+
+/** The verbs of one identity, and what guards them. */
+export type VerbsToGuard = {
+  readonly open: Verbs
+  /** The same verbs in a tenant that has nothing. What is not allowed is done here, so that it looks the same. */
+  readonly absent: Verbs
+  readonly conversationOf: ConversationOf
+  readonly gate: Gate
+  readonly cursors: Cursors
+}
+
+type Filter = Page & { readonly owner?: string }
+
+const defaultPage = 100
+
+/**
+ * The verbs of an identity that `authorize` is asked about. Each member is listed, so a new verb does not compile until its action is decided; a test goes through
+ * all of them.
+ */
+export function authorizedVerbs({ open, absent, conversationOf, gate, cursors }: VerbsToGuard): Verbs {
+  /** A page of what the caller may see: by the owner that `authorize` names, or by judging each item. */
+  async function list<Given extends Filter, Item extends ListItem>(
+    name: string,
+    given: Given | undefined,
+    read: (verbs: Verbs, filter: Given) => Promise<Item[]>,
+    allows: (item: Item) => Promise<boolean>,
+    unjudged: (items: Item[]) => Promise<Item[]> = async (items) => items,
+  ): Promise<JudgedPage<Item>> {
+    readOptions('filter', given, [])
+    const filter = { ...given } as Given
+    const listing = await gate.listing()
+    if (listing === 'all') return unjudged(await read(open, filter))
+    if (listing === 'each') {
+      const { before, maxBytes, limit = defaultPage, ...rest } = filter
+      checkWhole('limit', limit, 1)
+      if (maxBytes !== undefined) checkWhole('maxBytes', maxBytes, 1)
+      const { tenant, who } = gate.identity
+      const judged = {
+        read: (page: Page) => read(open, { ...rest, ...page } as Given),
+        ...{ allows, cursors, use: JSON.stringify([name, tenant, who]) },
+      }
+      const bounds = { limit, ...(maxBytes === undefined ? {} : { maxBytes }) }
+      return judgedPage(judged, { ...bounds, ...(before === undefined ? {} : { before }) })
+    }
+    const isOfAnother = listing !== 'none' && filter.owner !== undefined && filter.owner !== listing.owner
+    if (listing === 'none' || isOfAnother) return read(absent, filter)
+    return unjudged(await read(open, { ...filter, owner: listing.owner }))
+  }
+
+  const isReadable = (record: ListedConversation): Promise<boolean> =>
+    record.parent?.callId === undefined ? gate.judgeRecord('read', listedRow(record)) : gate.allows('read', record.id)
+  /** A list may name what the caller may not read; then it tells no word of it. */
+  const withoutHiddenMessages = (rows: ListedConversation[]): Promise<ListedConversation[]> =>
+    Promise.all(
+      rows.map(async (row) => (row.lastMessage && !(await isReadable(row)) ? { ...row, lastMessage: null } : row)),
+    )
+  const forksOf = (forkOf: string, page?: Page): Promise<ListedConversation[]> =>
+    list(
+      `forks of ${forkOf}`,
+      page,
+      (verbs, some) => verbs.conversations({ ...some, forkOf }),
+      isReadable,
+      withoutHiddenMessages,
+    )
+  const guard = { gate, forks: forksOf }
+
+  return {
+    agents: open.agents,
+    conversation: ((id: string, given?: { readonly agent?: string }) => {
+      open.conversation(id, given as never)
+      const { agent = null } = readOptions('options', given, ['agent'])
+      return authorizedConversation(guard, id, agent, conversationOf)
+    }) as Verbs['conversation'],
+    flow: ((flow: string, id: string) => {
+      open.flow(flow, id)
+      return authorizedSession(guard, id, (of) => ({ open: open.flow(flow, of), absent: absent.flow(flow, of) }))
+    }) as Verbs['flow'],
+    async resolve(conversationId, call, value, options) {
+      checkId('conversation id', conversationId)
+      const ref = readCallRef(call)
+      const given = readOptions('options', options, ['key', 'digest'])
+      const kind = (await gate.callOf(conversationId, { call }))?.kind ?? null
+      const { action, decision, args } = answering(kind, value)
+      const nowhere = () => absent.resolve(conversationId, call, value, options)
+      if (!(await gate.shows(action, conversationId, { call, ...args }))) return nowhere()
+      if (kind === 'flow') return open.resolve(conversationId, call, value, options)
+      try {
+        // By the verb that was asked for: it refuses a call that waits for something else by now.
+        return await resolveAny(conversationOf(conversationId, null, false).open, kind, ref, decision, given)
+      } catch (error) {
+        if (!(error instanceof Refused)) throw error
+        return nowhere()
+      }
+    },
+    conversations: (filter) =>
+      list('conversations', filter, (verbs, some) => verbs.conversations(some), isReadable, withoutHiddenMessages),
+    sessions: (filter) =>
+      list(
+        'sessions',
+        filter,
+        (verbs, some) => verbs.sessions(some),
+        ({ id }) => gate.allows('read', id),
+      ),
+    inbox: (page) =>
+      list(
+        'inbox',
+        page,
+        (verbs, some) => verbs.inbox(some),
+        ({ conversationId, callId }) => gate.lists(conversationId, callId),
+      ),
+    async totals(filter) {
+      const { owner } = readOptions('filter', filter, ['owner'])
+      const listing = await gate.listing()
+      if (listing === 'all') return open.totals(filter)
+      // Counting would judge every row of the tenant.
+      if (listing === 'each') return null
+      const isOfAnother = listing !== 'none' && owner !== undefined && owner !== listing.owner
+      return listing === 'none' || isOfAnother ? absent.totals(filter) : open.totals({ owner: listing.owner })
+    },
+    changes: () => allowedChanges(gate, open.changes().changes),
+    // What code there is belongs to no conversation.
+    flows: () => open.flows(),
+    async unquarantine(id) {
+      checkId('conversation id', id)
+      return ((await gate.shows('unquarantine', id)) ? open : absent).unquarantine(id)
+    },
+    inspect: (id) => authorizedInspection(gate, open.inspect(id), absent.inspect(id)),
+  }
+}
+
+type Answering = {
+  readonly action: AuthorizeAction
+  /** What is answered. */
+  readonly decision: unknown
+  readonly args?: { readonly args?: unknown }
+}
+
+/** What an answer from anywhere does to a call: `true` and `false` decide an approval, everything else is an answer. */
+function answering(kind: CallKind | null, value: unknown): Answering {
+  if (kind !== 'approval') return { action: 'answer', decision: value }
+  try {
+    const decision = readDecision(value)
+    const { approved, args } = decision
+    return { action: approved ? 'approve' : 'deny', decision, ...(args === undefined ? {} : { args: { args } }) }
+  } catch (error) {
+    // What decides nothing is refused by the verb, if the caller may hear of the call.
+    if (PerdureError.isInstance(error)) return { action: 'approve', decision: value }
+    throw error
+  }
+}
+
+function authorizedInspection(gate: Gate, open: Inspection, absent: Inspection): Inspection {
+  const { id } = open.ref
+  const ask = async <T>(action: AuthorizeAction, run: (inspection: Inspection) => Promise<T>): Promise<T> =>
+    run((await gate.shows(action, id)) ? open : absent)
+  return {
+    ref: open.ref,
+    record: async (action = 'read', about) => ((await gate.shows(action, id, about)) ? open : absent).record(),
+    modelCalls: (range) => ask('audit', (inspection) => inspection.modelCalls(range)),
+    explain: (turnRef, range) => ask('audit', (inspection) => inspection.explain(turnRef, range)),
+    snapshot: () => ask('read', (inspection) => inspection.snapshot()),
+    turns: (page) => ask('read', (inspection) => inspection.turns(page)),
+    async *pages(range, options) {
+      yield* ((await gate.shows('read', id)) ? open : absent).pages(range, options)
+    },
+    file: (blob) => ask('read', (inspection) => inspection.file(blob)),
+  }
+}

@@ -1,0 +1,169 @@
+import { currentBuild } from '../base/current-build.ts'
+import { DefinitionError } from '../base/errors/definition-errors.ts'
+import { readOptions } from '../base/errors/read-options.ts'
+import { consoleLogger } from '../base/logger.ts'
+import type { Agent } from '../define/agent.ts'
+import { checkDuration } from '../store/checks.ts'
+import type { Runtime } from './runtime.ts'
+
+/** What `holdRuntime` takes. */
+export type HoldOptions = {
+  /** Tells several runtimes of one process apart. Default: 'default'. */
+  readonly name?: string
+  /** How long a runtime that is replaced may finish what it runs. Default: 2,000. */
+  readonly drainMs?: number
+}
+
+/** What the factory of `holdRuntime` is given. */
+export type HoldContext = {
+  /** Called after the runtime was closed, the last one first: for its store, which outlives a runtime. */
+  readonly onClose: (close: () => unknown) => void
+}
+
+/** The runtime of this process, however often the module that defines it is loaded. */
+export type HeldRuntime<Agents extends readonly Agent[] = readonly Agent[]> = {
+  /**
+   * The runtime, created on first use. After a hot reload: the runtime of the newest code, once the one before has let go of its work. Ask again for each
+   * request instead of keeping it. Rejects with what the factory throws, and the next call tries again.
+   */
+  get(): Promise<Runtime<Agents>>
+  /** Creates the runtime now, so that work which is due goes on before the first request. Does nothing during a build. */
+  start(): Promise<void>
+  /** Closes the runtime and then what `onClose` was given. The next `get` creates another. */
+  close(options?: { readonly drainMs?: number }): Promise<void>
+}
+
+type Factory<Agents extends readonly Agent[]> = (context: HoldContext) => Runtime<Agents> | Promise<Runtime<Agents>>
+
+/**
+ * Registers how to create the runtime of this process, for frameworks that load a module several times: for each bundle, for each hot reload, during the build.
+ * Creates nothing itself; see `get` and `start`. In production (`NODE_ENV`) the first registration of a name stays, because the others are the same code in other
+ * bundles. Elsewhere the newest replaces the one before.
+ */
+export function holdRuntime<const Agents extends readonly Agent[]>(
+  factory: Factory<Agents>,
+  options?: HoldOptions,
+): HeldRuntime<Readonly<Agents>> {
+  if (typeof factory !== 'function') {
+    throw new DefinitionError('holdRuntime', [
+      'the first argument must be a function, as in () => createRuntime({ ... })',
+    ])
+  }
+  const { name = 'default', drainMs = 2_000 } = readOptions('options', options, ['name', 'drainMs'])
+  if (typeof name !== 'string' || name === '') throw new DefinitionError('holdRuntime', ["'name' must be a text"])
+  checkDuration('drainMs', drainMs, 0)
+  const slot = slotOf(name)
+  const isReplaced = globalThis.process?.env?.['NODE_ENV'] !== 'production'
+  if (isReplaced || !slot.isRegistered)
+    slot.register({ create: factory as unknown as Factory<readonly Agent[]>, drainMs })
+  return {
+    get: () => slot.get() as unknown as Promise<Runtime<Readonly<Agents>>>,
+    start: () => slot.start(),
+    close: (given) => slot.close(given),
+  }
+}
+
+type Registration = { readonly create: Factory<readonly Agent[]>; readonly drainMs: number }
+
+type Created = { readonly runtime: Runtime; close(drainMs: number): Promise<void> }
+
+/** Copies of this package in one process share it, also of other versions: a change of what `holdRuntime` uses of a slot needs another key. */
+const slotsKey = Symbol.for('perdure.heldRuntimes.1')
+
+function slotOf(name: string): RuntimeSlot {
+  const shared = globalThis as { [slotsKey]?: Map<string, RuntimeSlot> }
+  const slots = (shared[slotsKey] ??= new Map())
+  const slot = slots.get(name) ?? new RuntimeSlot()
+  slots.set(name, slot)
+  return slot
+}
+
+/** The place of one runtime. At most one is alive: the next is created when the one before has closed. */
+class RuntimeSlot implements HeldRuntime {
+  #registration: Registration | null = null
+  #current: Promise<Created> | null = null
+  /** Resolves when every runtime that was replaced or closed has let go of its work. Never rejects. */
+  #letGo: Promise<void> = Promise.resolve()
+
+  get isRegistered(): boolean {
+    return this.#registration !== null
+  }
+
+  /** What worked before goes on to work, with the new code. */
+  register(registration: Registration): void {
+    const isInUse = this.#current !== null
+    void this.#retire(registration.drainMs)
+    this.#registration = registration
+    if (isInUse)
+      this.get().catch((error: unknown) =>
+        consoleLogger.error('the runtime of the new code cannot be created', { error }),
+      )
+  }
+
+  async get(): Promise<Runtime> {
+    for (;;) {
+      const asked = (this.#current ??= this.#createNext())
+      const { runtime } = await asked
+      // Replaced meanwhile. After `close` it is given as it is, and says that it is closed.
+      if (this.#current === asked || this.#current === null) return runtime
+    }
+  }
+
+  async start(): Promise<void> {
+    if (currentBuild() === null) await this.get()
+  }
+
+  async close(options?: { readonly drainMs?: number }): Promise<void> {
+    const { drainMs = this.#registration?.drainMs ?? 0 } = readOptions('options', options, ['drainMs'])
+    checkDuration('drainMs', drainMs, 0)
+    await this.#retire(drainMs)
+  }
+
+  #createNext(): Promise<Created> {
+    const { create } = this.#registration!
+    const creating = this.#letGo.then(() => createWith(create))
+    creating.catch(() => {
+      if (this.#current === creating) this.#current = null
+    })
+    return creating
+  }
+
+  #retire(drainMs: number): Promise<void> {
+    const retired = this.#current
+    this.#current = null
+    // A factory that threw has left nothing to close.
+    if (retired) this.#letGo = this.#letGo.then(() => retired.then((created) => created.close(drainMs)).catch(() => {}))
+    return this.#letGo
+  }
+}
+
+async function createWith(create: Factory<readonly Agent[]>): Promise<Created> {
+  const closers: (() => unknown)[] = []
+  const closeRest = async (): Promise<void> => {
+    for (const close of closers.splice(0).reverse()) {
+      try {
+        await close()
+      } catch (error) {
+        consoleLogger.error('what belongs to a held runtime cannot be closed', { error })
+      }
+    }
+  }
+  try {
+    const runtime = await create({ onClose: (close) => void closers.push(close) })
+    if (typeof Object(runtime).close !== 'function') {
+      throw new DefinitionError('holdRuntime', ['the function must return what createRuntime returns'])
+    }
+    return {
+      runtime,
+      async close(drainMs) {
+        await runtime
+          .close({ drainMs })
+          .catch((error: unknown) => consoleLogger.error('a held runtime cannot be closed', { error }))
+        await closeRest()
+      },
+    }
+  } catch (error) {
+    await closeRest()
+    throw error
+  }
+}

@@ -1,0 +1,21 @@
+import type { ConversationRecord } from '../store/records.ts'
+import type { AuthorizeAction, AuthorizedCall } from './authorize/authorize.ts'
+
+/** What a handle still has to ask, where `authorize` decides: what only it finds out. */
+export type Permit = {
+  /** See `Sending`. */
+  readonly isNew?: boolean
+  readonly mayRestore?: MayRestore | null
+  readonly mayApprove?: MayApprove | null
+}
+
+/** Whether the caller may do this to a conversation of which only the snapshot is left. The record has the owner that the snapshot names. */
+export type MayRestore = (action: RestoringAction, record: ConversationRecord) => Promise<boolean>
+
+export type RestoringAction = Extract<AuthorizeAction, 'send' | 'continue' | 'delete'>
+
+/** Whether the caller may have a call run with arguments that the caller changed, as the tool will get them. */
+export type MayApprove = (id: string, call: AuthorizedCall) => Promise<boolean>
+
+/** A handle has asked, and the answer is no. Must be told as if the conversation were hidden. */
+export class Refused extends Error {}

@@ -1,0 +1,55 @@
+/** A finished span, before it is given to OpenTelemetry. Times are those of the log, in milliseconds since 1970. */
+export type SpanRecord = {
+  readonly operation: string
+  readonly name: string
+  readonly kind: 'internal' | 'client'
+  readonly startAt: number
+  readonly endAt: number
+  readonly attributes: SpanAttributes
+  /** The `error.type`; null where it ended well. */
+  readonly error: string | null
+  readonly children: readonly SpanRecord[]
+}
+
+export type SpanAttributes = Readonly<Record<string, string | number | boolean | readonly string[]>>
+
+/** What was done between two rests, as spans. */
+export type Spans = {
+  /** The trace of the sender; null where none was recorded. */
+  readonly traceparent: string | null
+  /** Traces of messages that joined the turn later. */
+  readonly links: readonly string[]
+  /** The work since the last rest, with what was called in it. Null when only waits have ended. */
+  readonly work: SpanRecord | null
+  /** What was going on over a rest: waits for people, child agents. Beside the work, not in it. */
+  readonly beside: readonly SpanRecord[]
+}
+
+/** A place in a log at which nothing may run. */
+export type Mark = {
+  readonly seq: number
+  readonly at: number
+  /** After it, everything that is open waits. */
+  readonly rests: boolean
+  readonly isOwners: boolean
+  /** It can end a rest. */
+  readonly wakes: boolean
+}
+
+/** Where the work began that a rest ends: after `afterSeq`, at `startAt`. `heldFrom`: see `Rested`. */
+export function stretchOf(
+  marks: readonly Mark[],
+  heldFrom: number,
+): { readonly afterSeq: number; readonly startAt: number } {
+  const isToldRest = ({ rests, isOwners, seq }: Mark, index: number): boolean =>
+    rests && isOwners && seq <= heldFrom && marks[index + 1]?.wakes === true
+  const rest = marks.findLastIndex(isToldRest)
+  const woken = rest < 0 ? marks[0] : marks.find(({ rests }, index) => index > rest && !rests)
+  return { afterSeq: marks[rest]?.seq ?? 0, startAt: woken?.at ?? marks.at(-1)?.at ?? 0 }
+}
+
+export function spanOf(record: Omit<SpanRecord, 'kind' | 'error' | 'children'> & Partial<SpanRecord>): SpanRecord {
+  const { startAt, endAt } = record
+  // The clocks of two stores, after an import, may disagree.
+  return { kind: 'internal', error: null, children: [], ...record, startAt: Math.min(startAt, endAt) }
+}

@@ -1,0 +1,99 @@
+import { History, Lock, OctagonAlert, Pause } from 'lucide-react'
+import type { RemoteRecord, View } from 'perdure/client'
+import type { ComponentType, ReactNode } from 'react'
+import { Link } from 'wouter'
+import { addresses } from '../addresses.ts'
+import { usePlace } from '../inspector/place.ts'
+import type { Moment } from '../inspector/use-moment.ts'
+import { Button } from '../parts/button.tsx'
+import { errorWords } from '../parts/error-words.ts'
+import { oneLine } from '../parts/shown-text.ts'
+import { Ago } from '../parts/time.tsx'
+
+/** Why nothing can be sent to a conversation; null when something can. */
+export function refusalOf(id: string, { unknownEvent }: View, record: RemoteRecord | null): string | null {
+  if (record?.parent?.callId !== undefined) return 'Read-only: a child agent is told what to do by its parent.'
+  if (unknownEvent) return `Read-only: this version does not know event ${unknownEvent.seq}.`
+  if (record?.problem?.code === 'conversation_unreadable') return `Read-only: ${id} is damaged. Run perdure doctor.`
+  return null
+}
+
+type BannerProps = { readonly view: View; readonly record: RemoteRecord | null; readonly moment: Moment }
+
+/** What is special about the conversation as a whole, and what to do about it. */
+export function Banner({ view, record, moment }: BannerProps) {
+  const { go } = usePlace()
+  const parent = record?.parent
+  return (
+    <>
+      {moment.at !== null && (
+        <Line Icon={History} colour="bg-session-soft text-session">
+          {moment.error ? (
+            <span role="alert">{errorWords(moment.error)}</span>
+          ) : (
+            <span>
+              As it was after event {moment.at.toLocaleString()} of {view.seq.toLocaleString()}. Nothing here is
+              executed.
+            </span>
+          )}
+          <Button kind="quiet" onClick={() => go({ at: null })}>
+            Back to now
+          </Button>
+        </Line>
+      )}
+      {record?.quarantinedAt !== undefined && (
+        <Line Icon={OctagonAlert} colour="bg-failed-soft text-failed">
+          <span>
+            Quarantined <Ago at={record.quarantinedAt} /> ago: the processes that worked on it died. Messages are queued
+            until an operator runs <code>perdure unquarantine {oneLine(view.conversationId, 80)}</code>.
+          </span>
+        </Line>
+      )}
+      {view.problem && (
+        <Line Icon={Pause} colour="bg-waiting-soft text-waiting">
+          <span>
+            Paused <Ago at={view.problem.at} /> ago: {oneLine(view.problem.message, 400)}
+          </span>
+        </Line>
+      )}
+      {record?.problem && record.quarantinedAt === undefined && !view.problem && (
+        <Line Icon={OctagonAlert} colour="bg-failed-soft text-failed">
+          <span>
+            The server cannot work on it: <code>{record.problem.code}</code>
+          </span>
+        </Line>
+      )}
+      {parent && (
+        <Line Icon={Lock} colour="text-soft">
+          <span>
+            {parent.callId === undefined ? 'Forked from ' : 'Child agent of '}
+            <Link
+              href={addresses.conversation(parent.id, parent.at === undefined ? {} : { event: parent.at })}
+              className="text-accent underline underline-offset-2"
+            >
+              {oneLine(parent.id, 80)}
+            </Link>
+            {parent.at !== undefined && ` at event ${parent.at.toLocaleString()}`}
+          </span>
+        </Line>
+      )}
+    </>
+  )
+}
+
+function Line({
+  Icon,
+  colour,
+  children,
+}: {
+  Icon: ComponentType<{ className?: string }>
+  colour: string
+  children: ReactNode
+}) {
+  return (
+    <div className={`flex min-h-8 shrink-0 items-center gap-2 border-b px-4 py-0.5 ${colour}`}>
+      <Icon className="size-3.5 shrink-0" />
+      <div className="flex min-w-0 grow items-center justify-between gap-2">{children}</div>
+    </div>
+  )
+}

@@ -1,0 +1,13 @@
+import { type ComponentProps, createElement, Fragment, type ReactNode } from 'react'
+
+/** Preformatted text that scrolls by itself. `label`: what it is. */
+export function Scroller({ label, className = '', ...rest }: ComponentProps<'pre'> & { label: string }) {
+  // A region that scrolls must be reachable by keyboard.
+  const reachable = { tabIndex: 0, role: 'group', 'aria-label': label }
+  return <pre {...reachable} className={`max-h-96 overflow-auto ${className}`} {...rest} />
+}
+
+/** Elements that have no names of their own and keep their places, each made by `make`. */
+export function each<T>(items: readonly T[], make: (item: T) => ReactNode): ReactNode {
+  return createElement(Fragment, null, ...items.map(make))
+}

@@ -1,0 +1,61 @@
+import type { Mutant } from './mutant.ts'
+
+/** Bugs that hide something from the people who look at the studio. */
+export const shownMutants: readonly Mutant[] = [
+  {
+    name: 'text of strangers: a character without a width stays unseen',
+    edits: [{ file: 'studio/parts/shown-text.ts', find: '|\\p{Cf}|', replace: '|\\p{Bidi_Control}|' }],
+    killedBy: [
+      {
+        file: 'studio/parts/shown-text.test.ts',
+        test: 'characters without a width are shown by their numbers, except where they belong to an emoji or a Persian word',
+      },
+    ],
+  },
+  {
+    name: 'health: the newest bucket lies outside of its chart',
+    edits: [{ file: 'studio/health/figures.ts', find: 'last! + half]', replace: 'last!]' }],
+    killedBy: [
+      {
+        file: 'studio/health/figures.test.ts',
+        test: 'a chart reaches from the beginning of its first bucket to the end of its newest',
+      },
+    ],
+  },
+  {
+    name: 'figures: a turn that ended counts as one that waited for an answer',
+    edits: [{ file: 'src/upkeep/stats.ts', find: 'order === 2 || timeToFirstTokenMs', replace: 'timeToFirstTokenMs' }],
+    killedBy: [
+      {
+        file: 'src/upkeep/stats.test.ts',
+        test: 'from the last answer of a person to the first token after it, in the same log and turn',
+      },
+    ],
+  },
+  {
+    name: 'figures: a question that was answered has never waited',
+    edits: [{ file: 'src/upkeep/stats.ts', find: '    ...answered,\n', replace: '' }],
+    killedBy: [
+      {
+        file: 'src/upkeep/stats.test.ts',
+        test: 'the age of the oldest question over time: of those that were answered since, and of those that wait',
+      },
+    ],
+  },
+  {
+    name: 'a list with a filter has the total of the list without it',
+    edits: [
+      {
+        file: 'src/server/routes/pages.ts',
+        find: 'if (Object.values(more).some((value) => value !== undefined)) return null',
+        replace: 'void more',
+      },
+    ],
+    killedBy: [
+      {
+        file: 'test/server/list-totals.test.ts',
+        test: 'the first page of a list tells how many there are, where more follow and the store has counted them',
+      },
+    ],
+  },
+]

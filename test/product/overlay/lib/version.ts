@@ -1,0 +1,2 @@
+/** Edited while the app runs. */
+export const version = 0

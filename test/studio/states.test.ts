@@ -1,0 +1,152 @@
+import { createScope, defineAgent, defineTool, halt, postHook, type Scope } from 'perdure'
+import { scriptedModel } from 'perdure/testing'
+import type { Page } from 'playwright-core'
+import { expect } from 'vitest'
+import { z } from 'zod'
+import { openStudio, studioTest } from './open-studio.ts'
+
+const pay = defineTool({
+  name: 'pay',
+  description: 'Pay',
+  input: z.object({}),
+  approval: 'required',
+  run: () => 'paid',
+})
+const model = scriptedModel(({ prompt }) => {
+  const last = prompt.at(-1)!
+  const said = JSON.stringify(last)
+  if (last.role === 'tool') return 'Paid.'
+  if (said.includes('secret')) return 'The password is swordfish.'
+  if (said.includes('pay')) return { calls: [{ tool: 'pay', args: {} }] }
+  return `Heard: ${/"text":"([^"]*)"/.exec(said)?.[1] ?? ''}`
+})
+const guard = postHook('no_secrets', (turn) =>
+  JSON.stringify(turn).includes('swordfish') ? halt('It would have told a secret.') : undefined,
+)
+
+/** An app that keeps the newest snapshot of each conversation, and a directory of users that can be down. */
+const kept = new Map<string, unknown>()
+const directory = { isDown: false }
+const studio = openStudio({
+  agents: [
+    defineAgent({ name: 'plain', model, tools: [pay] }),
+    defineAgent({ name: 'guarded', model, hooks: [guard] }),
+  ],
+  persistence: {
+    persistState(_, state, { conversationId }) {
+      kept.set(conversationId ?? '', state)
+    },
+    loadState: (_, { conversationId }) => (kept.get(conversationId?.replace('copy-of-', '') ?? '') ?? null) as never,
+  },
+  restoreScope: (tenant, user) => {
+    if (directory.isDown) throw new Error('the directory is down')
+    return createScope({ user, tenant }) as Scope
+  },
+})
+
+async function say(id: string, text: string, agent = 'plain') {
+  const conversation = studio.client().conversation(id, { agent })
+  const { turnId } = await conversation.send(text)
+  return { turnId, outcome: await conversation.outcome(turnId) }
+}
+
+const open = async (path: string): Promise<Page> => {
+  const page = await studio.open(path)
+  page.setDefaultTimeout(12_000)
+  return page
+}
+const composer = (page: Page) => page.getByRole('textbox', { name: 'Message' })
+const shows = (page: Page, text: string | RegExp): Promise<void> => page.getByText(text).first().waitFor()
+
+studioTest('a message that a hook withheld is named, and its text is nowhere', async () => {
+  await say('withheld', 'Tell me the secret', 'guarded')
+  const page = await open('/conversations/withheld')
+  await shows(page, 'Withheld: the hook no_secrets did not pass this message.')
+  await shows(page, /Halted: It would have told a secret\./)
+  expect(await page.getByRole('log', { name: 'Transcript' }).textContent()).not.toContain('swordfish')
+})
+
+studioTest('what came from a snapshot is marked as restored, and cannot be edited', async () => {
+  await say('restored', 'Before')
+  await expect.poll(() => kept.has('restored')).toBe(true)
+  // Another store, with the app's table of snapshots beside it.
+  await say('copy-of-restored', 'After')
+  const page = await open('/conversations/copy-of-restored')
+  await shows(page, 'Heard: After')
+  const message = page.getByRole('article', { name: 'Message from' }).filter({ hasText: 'Before' })
+  expect(await message.getByText('restored', { exact: true }).count()).toBe(2)
+  await message.first().hover()
+  expect(await message.first().getByRole('button', { name: 'Edit and send again' }).count()).toBe(0)
+})
+
+studioTest('a message that another took the place of is one click away, and struck out in the timeline', async () => {
+  const { turnId } = await say('superseded', 'First words')
+  const conversation = studio.client().conversation('superseded')
+  await conversation.outcome((await conversation.send('Better words', { replaces: turnId })).turnId)
+  const page = await open('/conversations/superseded')
+  await shows(page, 'Heard: Better words')
+  const transcript = page.getByRole('log', { name: 'Transcript' })
+  expect(await transcript.textContent()).not.toContain('First words')
+  await page.getByRole('region', { name: 'Turn: First words' }).getByText('replaced').waitFor()
+  await page.getByRole('button', { name: 'variant 2, see the one before' }).click()
+  await shows(page, /As it was after event \d+ of \d+/)
+  await transcript.getByText('First words').first().waitFor()
+  expect(await composer(page).count()).toBe(0)
+})
+
+studioTest('a conversation that is quarantined says so, in its page and in the list', async () => {
+  await say('poison', 'Hello')
+  const store = studio.store!.forTenant('default')
+  for (let lapse = 0; lapse < 6; lapse += 1) {
+    await store.claimLease('poison', `dead-${lapse}`, 1)
+    await new Promise((resolve) => setTimeout(resolve, 20))
+  }
+  const page = await open('/conversations/poison')
+  await shows(page, /Quarantined .*: the processes that worked on it died/)
+  await shows(page, 'perdure unquarantine poison')
+  await page.goto(`${studio.url}/studio/conversations`)
+  await page
+    .getByRole('link', { name: /poison/ })
+    .getByText('quarantined')
+    .waitFor()
+})
+
+studioTest('a turn whose person cannot be looked up is shown as paused, until it goes on', async () => {
+  await say('paused', 'pay please')
+  const page = await open('/conversations/paused')
+  await page.getByRole('button', { name: 'Approve' }).waitFor()
+  directory.isDown = true
+  try {
+    await page.waitForTimeout(800)
+    await page.getByRole('button', { name: 'Approve' }).click()
+    await shows(page, /Paused .* ago: /)
+  } finally {
+    directory.isDown = false
+  }
+  await page.getByText('Paid.').waitFor({ timeout: 25_000 })
+  await expect.poll(() => page.getByText(/Paused .* ago: /).count()).toBe(0)
+})
+
+studioTest('a message is shown as on its way until it is durable, and then once', async () => {
+  await say('sending', 'Hello')
+  const page = await open('/conversations/sending')
+  await shows(page, 'Heard: Hello')
+  let release = (): void => {}
+  const released = new Promise<void>((resolve) => {
+    release = resolve
+  })
+  await page.route('**/messages', async (route) => {
+    await released
+    await route.continue()
+  })
+  await composer(page).fill('on its way')
+  await composer(page).press('Control+Enter')
+  await page.getByRole('button', { name: 'Sending…' }).waitFor()
+  await page.getByRole('listitem').filter({ hasText: 'on its way' }).getByText('Sending…').waitFor()
+  expect(await composer(page).inputValue()).toBe('on its way')
+  expect(await page.getByRole('log', { name: 'Transcript' }).textContent()).not.toContain('on its way')
+  release()
+  await shows(page, 'Heard: on its way')
+  expect(await page.getByText('Sending…').count()).toBe(0)
+  expect(await composer(page).inputValue()).toBe('')
+})
