@@ -278,11 +278,27 @@ export const leaseMutants: readonly Mutant[] = [
     edits: [
       {
         file: 'src/engine/lease/worker.ts',
-        find: 'void this.take(ref, name, lease, hintedSeq)',
-        replace: 'void this.take(ref, name, lease && null, hintedSeq)',
+        find: 'void this.take(ref, name, isUsed ? null : lease, expected.hintedSeq)',
+        replace: 'void this.take(ref, name, null, expected.hintedSeq)',
       },
     ],
     killedBy: [worker('that a commit gave with its lease is worked on under that lease')],
+  },
+  {
+    name: 'leases: a commit that was repeated works once more under the lease of the first',
+    edits: [
+      {
+        file: 'src/engine/lease/worker.ts',
+        find: 'lease.epoch <= expected.startedEpoch',
+        replace: 'lease.epoch < expected.startedEpoch',
+      },
+    ],
+    killedBy: [
+      {
+        file: 'test/stories/turns-key.test.ts',
+        test: 'a message that was sent twice at once is not answered again by the one that hears of its commit last',
+      },
+    ],
   },
   {
     name: 'leases: a commit that failed and had asked for the lease does not look for it',

@@ -1,5 +1,8 @@
 import { expect, test } from 'vitest'
 import { defineAgent } from '../../src/define/define-agent.ts'
+import { createRuntime } from '../../src/runtime/create-runtime.ts'
+import { createStore } from '../../src/store/create-store.ts'
+import { memoryDriver } from '../../src/store/memory/memory-store.ts'
 import { scriptedModel } from '../../src/testing/scripted-model.ts'
 import { overStores } from './over-stores.ts'
 import { pacedModel } from './paced-model.ts'
@@ -113,4 +116,34 @@ overStores('a message with a key', (story) => {
     }
     expect(model.calls).toHaveLength(2)
   })
+})
+
+test('a message that was sent twice at once is not answered again by the one that hears of its commit last', async () => {
+  const { model, agent } = echo()
+  const driver = memoryDriver()
+  const heard = Promise.withResolvers<void>()
+  let sends = 0
+  const store = createStore({
+    ...driver,
+    async commit(...change) {
+      const isFirst = sends === 0 && change[2].key !== null
+      if (change[2].key !== null) sends += 1
+      const outcome = await driver.commit(...change)
+      if (isFirst) await heard.promise
+      return outcome
+    },
+  })
+  const runtime = createRuntime({ agents: [agent], store })
+  const chat = runtime.conversation('c1', { agent: 'echo' })
+  const first = chat.send('hello', { key: 'k1' })
+  const second = await chat.send('hello', { key: 'k1' })
+  expect(await second.outcome()).toMatchObject({ status: 'completed', text: 'answer 1' })
+  // The lease that came with the message is given back by now.
+  await new Promise((resolve) => setImmediate(resolve))
+  heard.resolve()
+  expect(await (await first).outcome()).toMatchObject({ text: 'answer 1' })
+  await chat.send('and now').then((turn) => turn.outcome())
+  expect(model.calls).toHaveLength(2)
+  await runtime.close()
+  await store.close()
 })

@@ -22,8 +22,12 @@ const start = (options: ServeOptions = {}): Promise<Server> =>
 beforeAll(async () => {
   server = await start()
 })
-afterEach(async () => {
+/** Before the server they look at ends, or they report a connection that was refused. */
+async function closePages(): Promise<void> {
   for (const { context } of opened) await context.close()
+}
+afterEach(async () => {
+  await closePages()
   const problems = opened.flatMap((one) => one.problems)
   opened = []
   expect(problems).toEqual([])
@@ -183,6 +187,7 @@ studioTest(
       })
       expect(refused.status).toBe(404)
     } finally {
+      await closePages()
       await app.close({ drainMs: 0 })
     }
   },

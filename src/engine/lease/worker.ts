@@ -19,6 +19,9 @@ import { releaseAllWithin, ShutdownSnapshots, waitForAll } from './shutdown.ts'
 /** A conversation this process works on. `lease` is null while it is asked for, `owner` while it is being loaded. */
 type Taken = { lease: HeldLease | null; owner: LogOwner | null; done: Promise<unknown>; hintedSeq: number }
 
+/** `hintedSeq`: the seq last heard of. `startedEpoch`: of the lease that work was last begun under since the first of these commits. */
+type Expected = { commits: number; hintedSeq: number; startedEpoch: number }
+
 type Work = (lease: HeldLease, known: CommittedLog | null, entry: Taken) => Promise<void>
 
 /** Finds conversations with something to do, takes them, and drives each until it can be let go. */
@@ -28,8 +31,8 @@ export class Worker implements WorkStarter {
   readonly #shutdown: ShutdownSnapshots | null
   readonly #taken = new Map<string, Taken>()
   readonly #skipped: SkippedConversations
-  /** Conversations with a commit of this process under way, whose hint starts no search; with the seq last heard of. */
-  readonly #expected = new Map<string, { commits: number; hintedSeq: number }>()
+  /** Conversations with a commit of this process under way, whose hint starts no search. */
+  readonly #expected = new Map<string, Expected>()
   readonly #leases: LeaseKeeper
   readonly #claims: Claims
   readonly #cancelTimers: (() => void)[] = []
@@ -104,7 +107,7 @@ export class Worker implements WorkStarter {
       granted: (result, known = null) =>
         result.epoch === undefined || !askedAt ? null : { epoch: result.epoch, askedAt, known },
       during: async (commit) => {
-        const expected = this.#expected.get(key) ?? { commits: 0, hintedSeq: 0 }
+        const expected = this.#expected.get(key) ?? { commits: 0, hintedSeq: 0, startedEpoch: 0 }
         expected.commits += 1
         this.#expected.set(key, expected)
         try {
@@ -123,17 +126,19 @@ export class Worker implements WorkStarter {
   }
 
   start({ ref, name }: LeaseRequest, lease: GrantedLease | null): void {
-    const hintedSeq = this.#stopExpecting(conversationKey(ref.tenant, ref.id))
+    const expected = this.#stopExpecting(conversationKey(ref.tenant, ref.id))
     this.#leases.lookForPostponed()
-    if (name !== null) void this.take(ref, name, lease, hintedSeq)
+    // A commit that was repeated beside the first has the same lease. The one that is told of it later must not work under it again: it may have been given back.
+    const isUsed = lease !== null && lease.epoch <= expected.startedEpoch
+    if (lease && !isUsed) expected.startedEpoch = lease.epoch
+    if (name !== null) void this.take(ref, name, isUsed ? null : lease, expected.hintedSeq)
   }
 
-  /** Returns the seq last heard of. */
-  #stopExpecting(key: string): number {
+  #stopExpecting(key: string): Expected {
     const expected = this.#expected.get(key)!
     expected.commits -= 1
     if (expected.commits === 0) this.#expected.delete(key)
-    return expected.hintedSeq
+    return expected
   }
 
   /**
@@ -147,7 +152,6 @@ export class Worker implements WorkStarter {
     const isFull = this.#room <= 0
     if (taken || this.#isClosed || !work || isFull) {
       this.#isFull ||= isFull
-      // A commit that was repeated beside the first has the same lease, and the first is at work under it.
       if (lease && lease.epoch !== taken?.lease?.epoch) await this.#release(ref, lease.epoch)
       return taken?.done
     }
