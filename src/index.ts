@@ -141,6 +141,8 @@ export type {
   WaitOptions,
 } from './runtime/flow-session.ts'
 export { type HeldRuntime, type HoldContext, type HoldOptions, holdRuntime } from './runtime/hold-runtime.ts'
+export type { PreflightOptions, PreflightPage } from './runtime/preflight/preflight.ts'
+export type { PreflightFinding, PreflightKind } from './runtime/preflight/preflight-finding.ts'
 export type { HistoryPage } from './runtime/read/history.ts'
 export type { Inspection } from './runtime/read/inspect.ts'
 export type {

@@ -141,6 +141,11 @@ export const commandTable: readonly CommandEntry[] = [
     load: async () => (await import('./commands/doctor.ts')).doctor,
   },
   {
+    name: 'preflight',
+    summary: 'Compare what is open in a store with the code, before a deploy',
+    load: async () => (await import('./commands/preflight.ts')).preflight,
+  },
+  {
     name: 'deliveries',
     summary: 'List what could not be delivered to subscribers, and have it tried again',
     load: async () => (await import('./commands/deliveries.ts')).deliveries,

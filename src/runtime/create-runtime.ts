@@ -16,6 +16,7 @@ import { askAgent } from './ask-agent.ts'
 import type { Authorize } from './authorize/authorize.ts'
 import { Cursors } from './authorize/judged-page.ts'
 import { deleteTenant } from './delete-conversation.ts'
+import { preflight } from './preflight/preflight.ts'
 import { readinessOf, sweepAudit } from './readiness.ts'
 import type { Runtime, RuntimeOptions } from './runtime.ts'
 import type { Authorization, RuntimeContext } from './runtime-context.ts'
@@ -73,6 +74,7 @@ export function createRuntime<const Agents extends readonly Agent[]>(
     retryDeliveries: async (ids) => outboxOf(node.store).endFailed(ids, 'retry'),
     discardDeliveries: async (ids) => outboxOf(node.store).endFailed(ids, 'discard'),
     removeSubscriber: async (name) => outboxOf(node.store).removeSubscriber(name),
+    preflight: async (given) => preflight(node, node.store, given),
     signedFiles: signedFiles(node),
     readiness: () => readinessOf({ store: node.store, clock: node.clock, worker, timeoutMs: readinessMs }),
     async close(given) {

@@ -17,6 +17,7 @@ import type { Authorize } from './authorize/authorize.ts'
 import type { JudgedPage } from './authorize/judged-page.ts'
 import type { Conversation } from './conversation.ts'
 import type { FlowSession } from './flow-session.ts'
+import type { PreflightOptions, PreflightPage } from './preflight/preflight.ts'
 import type { Inspection } from './read/inspect.ts'
 import type { InboxItem, ListedConversation, ListedSession, ListFilter, SessionFilter } from './read/lists.ts'
 import type { ChangesFor } from './read/tenant-changes.ts'
@@ -146,6 +147,12 @@ export type Runtime<Agents extends readonly Agent[] = readonly Agent[]> = Verbs<
   discardDeliveries(ids: readonly number[]): Promise<number>
   /** Makes the store forget a subscriber, with all that waits for it. One that a node still has is registered again when that node starts. */
   removeSubscriber(name: string): Promise<boolean>
+  /**
+   * Compares what is open in the store with the code of this runtime, before a deploy: see `PreflightFinding`. Over all tenants, by pages. Runs and writes nothing:
+   * no model, tool, hook or step. Flows are replayed up to the first operation that is not recorded. Schemas run, and `migrateState` where it is asked for. What
+   * changes meanwhile may be left out or told twice.
+   */
+  preflight(options?: PreflightOptions): Promise<PreflightPage>
   /** Addresses of files that work without an identity for a while. For servers. */
   readonly signedFiles: SignedFiles
   /** Whether the store answers and the worker finds its work, for health checks. Never rejects; takes at most two seconds. */

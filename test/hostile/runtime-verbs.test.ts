@@ -153,6 +153,13 @@ const conversationVerbs: Table<Conversation> = {
 }
 
 const runtimeVerbs: Table<Runtime> = {
+  preflight: ({ runtime }) => [
+    (hostile) => runtime.preflight(hostile),
+    (hostile) => runtime.preflight({ tenant: hostile }),
+    (hostile) => runtime.preflight({ limit: hostile }),
+    (hostile) => runtime.preflight({ after: hostile }),
+    (hostile) => runtime.preflight({ migrateState: hostile }),
+  ],
   subscribers: () => [],
   failedDeliveries: ({ runtime }) => [
     (hostile) => runtime.failedDeliveries(hostile),

@@ -27,6 +27,7 @@ import { operatorMutants } from './operator-mutants.ts'
 import { outboxMutants } from './outbox-mutants.ts'
 import { poisonMutants } from './poison-mutants.ts'
 import { postgresMutants } from './postgres-mutants.ts'
+import { preflightMutants } from './preflight-mutants.ts'
 import { reactMutants } from './react-mutants.ts'
 import { readerMutants } from './reader-mutants.ts'
 import { recordMutants } from './record-mutants.ts'
@@ -55,6 +56,7 @@ export const mutants: readonly Mutant[] = [
   ...sqliteMutants,
   ...postgresMutants,
   ...operatorMutants,
+  ...preflightMutants,
   ...serverMutants,
   ...upkeepMutants,
   ...supersededMutants,
