@@ -128,6 +128,15 @@ export type {
   AuthorizeVerdict,
 } from './runtime/authorize/authorize.ts'
 export type { JudgedPage } from './runtime/authorize/judged-page.ts'
+export type {
+  BulkFailure,
+  BulkFilter,
+  BulkJob,
+  BulkRequest,
+  BulkStart,
+  SkipReason,
+} from './runtime/bulk/bulk-request.ts'
+export type { Bulk, BulkCount } from './runtime/bulk/bulk-verbs.ts'
 export type { Conversation, ForkOptions, OutputOf, PendingOf, TurnHandle } from './runtime/conversation.ts'
 export type { SetStateOptions } from './runtime/conversation-state.ts'
 export { createRuntime } from './runtime/create-runtime.ts'

@@ -15,6 +15,7 @@ import type { InboxFilter, Store } from '../store/store.ts'
 import type { Answered, AnswerOptions, CallRef } from './answer-call.ts'
 import type { Authorize } from './authorize/authorize.ts'
 import type { JudgedPage } from './authorize/judged-page.ts'
+import type { Bulk } from './bulk/bulk-verbs.ts'
 import type { Conversation } from './conversation.ts'
 import type { FlowSession } from './flow-session.ts'
 import type { PreflightOptions, PreflightPage } from './preflight/preflight.ts'
@@ -147,6 +148,8 @@ export type Runtime<Agents extends readonly Agent[] = readonly Agent[]> = Verbs<
   discardDeliveries(ids: readonly number[]): Promise<number>
   /** Makes the store forget a subscriber, with all that waits for it. One that a node still has is registered again when that node starts. */
   removeSubscriber(name: string): Promise<boolean>
+  /** Bulk jobs: cancel, retry or unquarantine many conversations of a tenant, durably. The store must have `jobs`. */
+  readonly bulk: Bulk
   /**
    * Compares what is open in the store with the code of this runtime, before a deploy: see `PreflightFinding`. Over all tenants, by pages. Runs and writes nothing:
    * no model, tool, hook or step. Flows are replayed up to the first operation that is not recorded. Schemas run, and `migrateState` where it is asked for. What

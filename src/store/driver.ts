@@ -1,4 +1,5 @@
 import type { ConversationStatus } from '../log/fsm-state.ts'
+import type { JobDriver } from './jobs.ts'
 import type { ClaimOptions, ClaimOutcome, KnownLease, LeaseNews } from './lease.ts'
 import type { Outbox } from './outbox.ts'
 import type {
@@ -135,6 +136,8 @@ export type Driver = {
   watchOthers(emit: (hint: WakeHint) => void): Unsubscribe
   /** For export, examination and cleanup of the whole store. Optional. */
   readonly upkeep?: Upkeep
+  /** For bulk jobs. Optional. */
+  readonly jobs?: JobDriver
   /** For subscribers. Optional. */
   readonly outbox?: Outbox
   /** Called once, when no operation is running any more. */

@@ -3,6 +3,7 @@ import type { BlobRef } from '../log/blob-ref.ts'
 import type { LogEvent, NewEvent } from '../log/events.ts'
 import type { ConversationStatus, FsmState } from '../log/fsm-state.ts'
 import type { Change, CommitResult } from './change.ts'
+import type { Jobs } from './jobs.ts'
 import type { ClaimOptions, ClaimOutcome, KnownLease, LeaseNews } from './lease.ts'
 import type { Outbox } from './outbox.ts'
 import type {
@@ -46,6 +47,8 @@ export type Store = TenantStore & {
   deleteTenant(tenant: string): Promise<number>
   /** For export, examination and cleanup of the whole store: see `perdure/upkeep`. Absent when the backend does not offer it. */
   readonly upkeep?: Upkeep
+  /** Bulk jobs. Absent when the backend does not offer it. */
+  readonly jobs?: Jobs
   /** What subscribers are told. Absent when the backend does not offer it. */
   readonly outbox?: Outbox
   /** Must finish running operations. Later calls are refused with `StoreClosedError`; a second close does nothing. */

@@ -11,6 +11,7 @@ import { Database, type DatabaseOptions } from './database.ts'
 import { calls, events } from './events.ts'
 import { forkConversation } from './fork-and-delete.ts'
 import { HintChannel, type HintChannelOptions } from './hints.ts'
+import { postgresJobs } from './jobs.ts'
 import { leases, movedLogs } from './leases.ts'
 import { postgresOutbox } from './outbox.ts'
 import { blobs, modelCalls, snapshots, summaries } from './records.ts'
@@ -79,6 +80,7 @@ export function postgresDriver(
     ...snapshots(database),
     fork: forkConversation(database),
     upkeep: postgresUpkeep(database),
+    jobs: postgresJobs(database),
     outbox: postgresOutbox(database),
     watchOthers: (emit) => hints.listen(emit),
     async close() {
