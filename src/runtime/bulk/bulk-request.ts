@@ -2,7 +2,7 @@ import { readOptions } from '../../base/errors/read-options.ts'
 import { InvalidArgumentError } from '../../base/errors/store-errors.ts'
 import type { Json, JsonObject } from '../../base/json.ts'
 import type { TurnStatus } from '../../log/events.ts'
-import { checkDuration, checkId, checkOneOf, checkWhole } from '../../store/checks.ts'
+import { checkDuration, checkId, checkOneOf, checkWhole, readList } from '../../store/checks.ts'
 import { type JobAction, type JobFilter, type JobState, jobActions, type StoredJob } from '../../store/jobs.ts'
 import type { ConversationFilter } from '../../store/records.ts'
 import { type ListStatus, readListFilter } from '../read/lists.ts'
@@ -118,9 +118,10 @@ function readBulkFilter(given: BulkFilter | undefined, action: JobAction): BulkF
   if (olderThanMs !== undefined) checkDuration('olderThanMs', olderThanMs, 0)
   if (ended === undefined) return filter as BulkFilter
   if (action !== 'retry') throw new InvalidArgumentError('ended', "is for 'retry'; leave it out")
-  if (!Array.isArray(ended) || ended.length === 0) throw new InvalidArgumentError('ended', 'must be a list of statuses')
-  for (const status of ended) checkOneOf('ended', status, ['completed', 'cancelled', 'failed', 'halted'])
-  return filter as BulkFilter
+  const statuses = readList('ended', ended)
+  if (statuses.length === 0) throw new InvalidArgumentError('ended', 'must name at least one status')
+  for (const status of statuses) checkOneOf('ended', status, ['completed', 'cancelled', 'failed', 'halted'])
+  return { ...(filter as BulkFilter), ended: [...new Set(statuses)] }
 }
 
 const filterNames = ['agent', 'owner', 'status', 'text', 'olderThanMs', 'ended'] as const

@@ -10,8 +10,8 @@ import { asJson, type BulkReport, reportOf, specOf, storeFilterOf } from './bulk
 
 /** How many conversations are worked on at once, and the most that run on after a stop. */
 const batchSize = 8
-/** A batch that takes longer may be done twice at once, which changes nothing. */
-const leaseMs = 30_000
+/** A batch that takes longer than so many leases of conversations may be done twice at once, which changes nothing. */
+const leasesPerBatch = 3
 /** How often jobs are looked for that another process has started, or has let go of, in polls of the worker. */
 const pollsPerLook = 20
 /** So many processes in a row that let the lease of a job lapse have probably died of it. */
@@ -79,14 +79,20 @@ export class JobRunner {
     }
   }
 
+  get #leaseMs(): number {
+    return leasesPerBatch * this.#runtime.node.leaseMs
+  }
+
   async #claim(): Promise<ClaimedJob | null> {
-    return this.#closing.signal.aborted ? null : this.#jobs.claim(leaseMs)
+    return this.#closing.signal.aborted ? null : this.#jobs.claim(this.#leaseMs)
   }
 
   async #run(job: ClaimedJob): Promise<void> {
     const { id, token, createdAt, tenant, action } = job
     const { filter: given, perSecond } = specOf(job)
     const filter = storeFilterOf(action, given, createdAt)
+    // Longer than the pause after a batch.
+    const leaseMs = this.#leaseMs + Math.ceil((batchSize * 1_000) / perSecond)
     let counts: Counts = { ...job, report: reportOf(job) }
     const settle = (more: Pick<JobProgress, 'leaseMs' | 'end'>) => {
       const { done, skipped, failed, cursor, report } = counts
