@@ -2,6 +2,7 @@ import { answerMutants } from './answer-mutants.ts'
 import { authorizeMutants } from './authorize-mutants.ts'
 import { baseMutants } from './base-mutants.ts'
 import { behalfMutants } from './behalf-mutants.ts'
+import { bulkMutants } from './bulk-mutants.ts'
 import { bytesMutants } from './bytes-mutants.ts'
 import { cacheMutants } from './cache-mutants.ts'
 import { callsMutants } from './calls-mutants.ts'
@@ -57,6 +58,7 @@ export const mutants: readonly Mutant[] = [
   ...postgresMutants,
   ...operatorMutants,
   ...preflightMutants,
+  ...bulkMutants,
   ...serverMutants,
   ...upkeepMutants,
   ...supersededMutants,
