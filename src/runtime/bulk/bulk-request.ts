@@ -36,6 +36,7 @@ export type BulkRequest = {
   readonly perSecond?: number
 }
 
+/** A bulk job to start. */
 export type BulkStart = BulkRequest & {
   /** The same id is the same job. Default: a new one. */
   readonly id?: string
@@ -62,6 +63,7 @@ export type BulkJob = Required<Omit<BulkStart, 'filter'>> & {
   readonly problem: string | null
 }
 
+/** A conversation that a bulk job could not act on, and why. */
 export type BulkFailure = { readonly id: string; readonly error: string }
 
 /**
