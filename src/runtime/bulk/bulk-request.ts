@@ -85,7 +85,7 @@ export type BulkSpec = { readonly filter: BulkFilter; readonly force: boolean; r
 
 export type BulkReport = Pick<BulkJob, 'skippedFor' | 'failures' | 'problem'>
 
-export const emptyReport: BulkReport = { skippedFor: {}, failures: [], problem: null }
+const emptyReport: BulkReport = { skippedFor: {}, failures: [], problem: null }
 
 type ReadRequest = BulkSpec & { readonly action: JobAction; readonly tenant: string }
 
