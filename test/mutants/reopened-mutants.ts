@@ -10,6 +10,22 @@ const story = (test: string): Case => ({ file: 'test/stories/authorize.test.ts',
 /** Bugs in what `authorize` hides of ids that are given again, and of words in hidden titles. */
 export const reopenedMutants: readonly Mutant[] = [
   {
+    name: 'a slow watcher that reads what it missed is told of the log that has the name by now',
+    edits: [
+      {
+        file: 'src/runtime/read/watch.ts',
+        find: 'if (!isFirst && end.at !== null &&',
+        replace: 'if (isFirst && !isFirst && end.at !== null &&',
+      },
+    ],
+    killedBy: [
+      {
+        file: 'test/stories/authorize-new.test.ts',
+        test: 'tells a slow watcher nothing of what another user opens there, while it still reads what it missed',
+      },
+    ],
+  },
+  {
     name: 'a live stream goes on with what another user opens under the id of a deleted conversation',
     edits: [
       {
