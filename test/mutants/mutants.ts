@@ -32,6 +32,7 @@ import { preflightMutants } from './preflight-mutants.ts'
 import { reactMutants } from './react-mutants.ts'
 import { readerMutants } from './reader-mutants.ts'
 import { recordMutants } from './record-mutants.ts'
+import { reopenedMutants } from './reopened-mutants.ts'
 import { restoreMutants } from './restore-mutants.ts'
 import { schemaMutants } from './schema-mutants.ts'
 import { seamMutants } from './seam-mutants.ts'
@@ -66,6 +67,7 @@ export const mutants: readonly Mutant[] = [
   ...hookMutants,
   ...inboxMutants,
   ...authorizeMutants,
+  ...reopenedMutants,
   ...behalfMutants,
   ...stateMutants,
   ...streamMutants,
