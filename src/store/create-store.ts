@@ -71,6 +71,7 @@ export function createStore(driver: Driver, options: StoreOptions = {}, clock: C
     durable: driver.durable,
     ...(driver.upkeep ? { upkeep: watchedUpkeep(gate.guard(driver.upkeep), { hints, expiry }) } : {}),
     ...(driver.outbox ? { outbox: checkedOutbox(gate.guard(driver.outbox)) } : {}),
+    ...(driver.liveBus ? { liveBus: driver.liveBus } : {}),
     forTenant: (tenant) => handles.of(tenant),
     async dueWork(input) {
       const query = readDueWork(input)

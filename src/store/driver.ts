@@ -1,5 +1,6 @@
 import type { ConversationStatus } from '../log/fsm-state.ts'
 import type { ClaimOptions, ClaimOutcome, KnownLease, LeaseNews } from './lease.ts'
+import type { LiveBus } from './live-bus.ts'
 import type { Outbox } from './outbox.ts'
 import type {
   ConversationFilter,
@@ -137,6 +138,8 @@ export type Driver = {
   readonly upkeep?: Upkeep
   /** For subscribers. Optional. */
   readonly outbox?: Outbox
+  /** For what is live, where several processes have the store open. Optional. */
+  readonly liveBus?: LiveBus
   /** Called once, when no operation is running any more. */
   close(): Promise<void>
 }

@@ -77,7 +77,9 @@ export function isTextDelta(event: { readonly type: string }): boolean {
   return event.type === 'text_delta' || event.type === 'reasoning_delta'
 }
 
-export function isDelta(event: { readonly type: string }): event is DeltaEvent {
+export function isDelta<Event extends { readonly type: string }>(
+  event: Event,
+): event is Extract<Event, { type: DeltaEvent['type'] }> {
   return isTextDelta(event) || event.type === 'tool_input_delta'
 }
 
@@ -137,6 +139,11 @@ export class Announcer {
 
   get lastSeq(): number {
     return this.#fold.lastSeq
+  }
+
+  /** After all events so far. */
+  get phase(): ConversationPhase {
+    return this.#phase
   }
 
   /** The state with all events so far. Must be the last method called. */

@@ -4,7 +4,7 @@ import type { ContextMemory } from '../../prompt/assemble-prompt.ts'
 import type { ConversationRef } from '../../store/records.ts'
 import type { TenantStore } from '../../store/store.ts'
 import type { Family } from '../child/child-family.ts'
-import type { Channel } from '../live/channel.ts'
+import type { Channel, LiveVoice } from '../live/channel.ts'
 import type { EngineNode } from '../node.ts'
 
 /** What the turns of one conversation work with. */
@@ -15,6 +15,8 @@ export type TurnContext = {
   /** The store of the conversation's tenant. */
   readonly store: TenantStore
   readonly channel: Channel
+  /** Says what is live, under the epoch of the lease. */
+  readonly live: LiveVoice
   readonly scopes: ScopeSource
   readonly family: Family
   readonly memory: ContextMemory

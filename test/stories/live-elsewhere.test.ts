@@ -1,0 +1,152 @@
+import { expect, test } from 'vitest'
+import { z } from 'zod'
+import { pass, postHook } from '../../src/define/create-hook.ts'
+import { defineAgent } from '../../src/define/define-agent.ts'
+import { defineTool } from '../../src/define/define-tool.ts'
+import { processLiveBus } from '../../src/store/live-bus.ts'
+import { scriptedModel } from '../../src/testing/scripted-model.ts'
+import type { View } from '../../src/view/view.ts'
+import { gate } from './gate.ts'
+import { isIdle, joined } from './joined.ts'
+import { overStores, type StoryContext } from './over-stores.ts'
+import { pacedModel } from './paced-model.ts'
+import { until } from './until.ts'
+
+type Agents = Parameters<StoryContext['start']>[0]['agents']
+
+/** Nodes on the same data. On Postgres by the bus of its store; elsewhere by one that the test gives them. */
+function nodesOf(story: StoryContext) {
+  const store = story.openStore()
+  const bus = story.name === 'postgres' ? {} : { liveBus: processLiveBus() }
+  return (agents: Agents, more: Partial<Parameters<StoryContext['start']>[0]> = {}) =>
+    story.start({ agents, store: story.reopen(store), pollMs: 50, ...bus, ...more })
+}
+
+function drafted({ drafts }: View): string {
+  return drafts.flatMap(({ parts }) => parts.map(({ text }) => text)).join('|')
+}
+
+overStores('what is live at another node', (story) => {
+  test('is shown as where it is written: text, reasoning, tool input, progress and activity', async () => {
+    const start = nodesOf(story)
+    const isSeen = gate()
+    const look = defineTool({
+      name: 'look',
+      description: 'Look',
+      input: z.object({ at: z.string() }),
+      run: async (_, turn) => {
+        turn.reportProgress({ percent: 50 })
+        await isSeen.opened
+        return 'a hat'
+      },
+    })
+    const model = scriptedModel([
+      { reasoning: 'hm', text: ['Let ', 'me look.'], calls: [{ tool: 'look', args: { at: 'it' } }], delayMs: 40 },
+      { text: ['A ', 'hat.'], delayMs: 40 },
+    ])
+    const agents = [defineAgent({ name: 'guide', model, tools: [look] })]
+    const here = start(agents).conversation('c1', { agent: 'guide' })
+    const elsewhere = start(agents, { work: false }).conversation('c1', { agent: 'guide' })
+    const watcher = await joined(elsewhere)
+    await here.send('what is it?')
+    const seen = await watcher.until((_, view) => Object.keys(view.progress).length > 0)
+    expect(Object.values(seen.progress)).toEqual([{ percent: 50 }])
+    const text = (type: string): string =>
+      watcher.events.map((event) => (event.type === type && 'delta' in event ? event.delta : '')).join('')
+    expect([text('reasoning_delta'), text('text_delta'), text('tool_input_delta')]).toEqual([
+      'hm',
+      'Let me look.',
+      '{"at":"it"}',
+    ])
+    const states = watcher.events.flatMap((event) => (event.type === 'state_changed' ? [event.state] : []))
+    expect(states.filter((state) => state !== 'preparing')).toEqual(['running', 'streaming', 'executing_tools'])
+    isSeen.open()
+    await here.turn(seen.messages[0]!.turnId).outcome()
+  })
+
+  test('is in the first view of a reader who comes in mid-message, and goes on from there', async () => {
+    const start = nodesOf(story)
+    const model = pacedModel()
+    const agents = [defineAgent({ name: 'guide', model })]
+    const here = start(agents).conversation('c1', { agent: 'guide' })
+    const turn = await here.send('hi')
+    const call = await model.called(1)
+    call.say('One, ')
+    call.say('two, ')
+    const node = start(agents, { work: false })
+    const elsewhere = node.conversation('c1', { agent: 'guide' })
+    await until(async () => drafted(await here.view()) === 'One, two, ')
+    expect(drafted(await elsewhere.view())).toBe('One, two, ')
+    const watcher = await joined(elsewhere)
+    const [first] = watcher.events
+    expect(first?.type === 'snapshot' && drafted(first.view)).toBe('One, two, ')
+    const streamed: string[] = []
+    const reading = (async () => {
+      for await (const text of elsewhere.turn(turn.turnId).textStream) streamed.push(text)
+    })()
+    call.say('three.')
+    await watcher.until((_, view) => drafted(view) === 'One, two, three.')
+    call.finish()
+    await reading
+    expect(streamed.join('')).toBe('One, two, three.')
+    expect((await elsewhere.view()).messages.at(-1)).toMatchObject({ parts: [{ text: 'One, two, three.' }] })
+  })
+
+  test('a stream that is tried again takes its text back there too', async () => {
+    const start = nodesOf(story)
+    const model = pacedModel()
+    const agents = [defineAgent({ name: 'guide', model, retry: { maxAttempts: 3, baseMs: 1 } })]
+    const here = start(agents).conversation('c1', { agent: 'guide' })
+    const elsewhere = start(agents, { work: false }).conversation('c1', { agent: 'guide' })
+    const watcher = await joined(elsewhere)
+    const shown: string[] = []
+    await here.send('hi')
+    const call = await model.called(1)
+    call.say('A first ')
+    const done = watcher.until((event, view) => {
+      if (shown.at(-1) !== drafted(view)) shown.push(drafted(view))
+      return isIdle(event, view)
+    })
+    await until(() => shown.includes('A first '))
+    call.fail(new TypeError('fetch failed'))
+    const again = await model.called(2)
+    again.say('A second ')
+    await until(() => shown.includes('A second '))
+    again.answer('one.')
+    await done
+    expect(shown.filter((text) => text.includes('first') && text.includes('second'))).toEqual([])
+  })
+
+  test('text that its hooks have not judged is not shown anywhere', async () => {
+    const start = nodesOf(story)
+    const model = pacedModel()
+    const isJudged = gate()
+    const judge = postHook('judge', (turn) => isJudged.opened.then(() => pass(turn)))
+    const agents = [defineAgent({ name: 'guide', model, hooks: [judge], reveal: 'judged' })]
+    const here = start(agents).conversation('c1', { agent: 'guide' })
+    const elsewhere = start(agents, { work: false }).conversation('c1', { agent: 'guide' })
+    const watcher = await joined(elsewhere)
+    await here.send('hi')
+    ;(await model.called(1)).answer('A secret.')
+    await watcher.until((event) => event.type === 'state_changed' && event.state === 'streaming')
+    isJudged.open()
+    await watcher.until(isIdle)
+    expect(watcher.events.filter((event) => 'delta' in event)).toEqual([])
+  })
+
+  test('a node without a bus shows each message when it is committed', async () => {
+    const start = nodesOf(story)
+    const model = pacedModel()
+    const agents = [defineAgent({ name: 'guide', model })]
+    const here = start(agents).conversation('c1', { agent: 'guide' })
+    const elsewhere = start(agents, { work: false, liveBus: null }).conversation('c1', { agent: 'guide' })
+    const watcher = await joined(elsewhere)
+    await here.send('hi')
+    const call = await model.called(1)
+    call.say('A ')
+    call.answer('hat.')
+    await watcher.until(isIdle)
+    expect(watcher.events.filter((event) => 'delta' in event)).toEqual([])
+    expect((await elsewhere.view()).messages.at(-1)).toMatchObject({ parts: [{ text: 'A hat.' }] })
+  })
+})
