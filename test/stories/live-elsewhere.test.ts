@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { z } from 'zod'
-import { pass, postHook } from '../../src/define/create-hook.ts'
+import { postHook } from '../../src/define/create-hook.ts'
 import { defineAgent } from '../../src/define/define-agent.ts'
 import { defineTool } from '../../src/define/define-tool.ts'
 import { processLiveBus } from '../../src/store/live-bus.ts'
@@ -121,14 +121,14 @@ overStores('what is live at another node', (story) => {
     const start = nodesOf(story)
     const model = pacedModel()
     const isJudged = gate()
-    const judge = postHook('judge', (turn) => isJudged.opened.then(() => pass(turn)))
+    const judge = postHook('judge', () => isJudged.opened)
     const agents = [defineAgent({ name: 'guide', model, hooks: [judge], reveal: 'judged' })]
     const here = start(agents).conversation('c1', { agent: 'guide' })
     const elsewhere = start(agents, { work: false }).conversation('c1', { agent: 'guide' })
     const watcher = await joined(elsewhere)
     await here.send('hi')
     ;(await model.called(1)).answer('A secret.')
-    await watcher.until((event) => event.type === 'state_changed' && event.state === 'streaming')
+    await until(async () => (await elsewhere.view()).activity === 'streaming')
     isJudged.open()
     await watcher.until(isIdle)
     expect(watcher.events.filter((event) => 'delta' in event)).toEqual([])

@@ -9,6 +9,7 @@ import { bounded, grown, type WorkingSet } from '../../store/working-sets.ts'
 import { Announcer, isDelta, type LiveParts, nothingLive, withLive, withoutSettled } from '../../view/live-events.ts'
 import type { LiveContent, LiveEvent, View } from '../../view/view.ts'
 import { isSettled, viewOf } from '../../view/view-of.ts'
+import type { ChannelRelay, LiveVoice } from './channel-relay.ts'
 
 /** Must not throw. */
 export type Listener = {
@@ -25,25 +26,6 @@ export type Listener = {
 export type Reading = WorkingSet & { readonly events: readonly LogEvent[] | null; readonly hasMore?: boolean }
 
 type Reader = (known: WorkingSet | null) => Promise<Reading>
-
-/** What carries the live events of a channel to other nodes, and those of other nodes here: see `LiveRelay`. Must not throw. */
-export type ChannelRelay = {
-  /** Its listeners, its owners or its log have changed. */
-  changed(): void
-  /** An owner began to work here. */
-  attached(): void
-  /** The owner here has told its listeners, under the epoch of its lease. */
-  emitted(event: LiveEvent, epoch: number): void
-  /** Resolves when what is live at another node is known here, or does not come in time. */
-  known(): Promise<void>
-}
-
-/** What an owner says beside the log, under the epoch of its lease. */
-export type LiveVoice = {
-  emit(content: LiveContent, seq: number): void
-  /** The owner is gone: what it had not committed is withdrawn. */
-  withdraw(seq: number): void
-}
 
 /**
  * One conversation as its readers in this process see it: the folded log, what is live beside it, and everyone who watches. Events reach it

@@ -166,7 +166,7 @@ export function sealWith(key: Buffer): Seal {
     open(sealed) {
       try {
         const bytes = Buffer.from(sealed, 'base64')
-        const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, 12))
+        const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, 12), { authTagLength: 16 })
         decipher.setAuthTag(bytes.subarray(-16))
         return decipher.update(bytes.subarray(12, -16), undefined, 'utf8') + decipher.final('utf8')
       } catch {

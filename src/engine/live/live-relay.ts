@@ -1,6 +1,7 @@
 import { type LiveBus, type LiveLink, type LiveMessage, maxBatchBytes } from '../../store/live-bus.ts'
 import { type ConversationRef, conversationKey } from '../../store/records.ts'
-import type { Channel, ChannelRelay } from './channel.ts'
+import type { Channel } from './channel.ts'
+import type { ChannelRelay } from './channel-relay.ts'
 import { encodeMessage, messagesOf, type NodeMessage, noSeal, type Seal, textOf } from './live-message.ts'
 import { LiveReceiver, renewMs } from './live-receiver.ts'
 import { LiveSender } from './live-sender.ts'

@@ -4,7 +4,8 @@ import type { ContextMemory } from '../../prompt/assemble-prompt.ts'
 import type { ConversationRef } from '../../store/records.ts'
 import type { TenantStore } from '../../store/store.ts'
 import type { Family } from '../child/child-family.ts'
-import type { Channel, LiveVoice } from '../live/channel.ts'
+import type { Channel } from '../live/channel.ts'
+import type { LiveVoice } from '../live/channel-relay.ts'
 import type { EngineNode } from '../node.ts'
 
 /** What the turns of one conversation work with. */
