@@ -98,6 +98,11 @@ export function appendDelta(drafts: readonly Draft[], event: DeltaEvent): readon
   return [...drafts.filter((other) => !others.includes(other) || attemptOf(other) === attemptOf(draft)), draft]
 }
 
+/** Characters of a draft, in all its parts. */
+export function charactersOf({ parts }: Pick<Draft, 'parts'>): number {
+  return parts.reduce((sum, { text }) => sum + text.length, 0)
+}
+
 function attemptOf({ attempt = 1 }: Pick<Draft, 'attempt'>): number {
   return attempt
 }

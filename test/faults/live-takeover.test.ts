@@ -3,12 +3,12 @@ import { silentLogger } from '../../src/base/logger.ts'
 import { createRuntime } from '../../src/runtime/create-runtime.ts'
 import { GrowingView } from '../../src/view/growing-view.ts'
 import type { View } from '../../src/view/view.ts'
+import { checkOneText, words, writer } from '../live/writer.ts'
 import { until } from '../stories/until.ts'
 import { spawnChild } from './harness/spawn-child.ts'
 import { openStore, type Target } from './harness/target.ts'
 import { withTarget } from './harness/with-target.ts'
 import type { WriterInput } from './live-takeover/child.ts'
-import { checkOneText, words, writer } from './live-takeover/writer.ts'
 
 const leaseMs = 1_000
 

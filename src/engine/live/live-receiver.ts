@@ -1,8 +1,9 @@
 import type { ConversationRef } from '../../store/records.ts'
+import { charactersOf } from '../../view/live-events.ts'
 import type { LiveContent } from '../../view/view.ts'
 import type { Channel } from './channel.ts'
 import type { LiveItem, TextItem } from './live-message.ts'
-import { charactersOf, interestMs, mostCharacters } from './live-sender.ts'
+import { interestMs, mostCharacters } from './live-sender.ts'
 
 /** What may wait for the log to grow. Beyond it all of it is dropped, and the owner asked for the whole. */
 const mostItems = 1_000

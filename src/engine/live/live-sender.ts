@@ -1,5 +1,5 @@
 import { type ConversationRef, conversationKey } from '../../store/records.ts'
-import { type DeltaEvent, isDelta } from '../../view/live-events.ts'
+import { charactersOf, type DeltaEvent, isDelta } from '../../view/live-events.ts'
 import type { Draft, LiveEvent } from '../../view/view.ts'
 import type { Channel } from './channel.ts'
 import { encodeMessage, type LiveItem, type TextItem } from './live-message.ts'
@@ -255,9 +255,4 @@ function encoded(ref: ConversationRef, epoch: number, items: readonly LiveItem[]
 function kindOf({ type }: DeltaEvent): TextItem['kind'] {
   if (type === 'tool_input_delta') return 'tool_input'
   return type === 'text_delta' ? 'text' : 'reasoning'
-}
-
-/** Characters of a draft, in all its parts. */
-export function charactersOf({ parts }: Pick<Draft, 'parts'>): number {
-  return parts.reduce((sum, { text }) => sum + text.length, 0)
 }

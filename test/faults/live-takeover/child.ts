@@ -1,8 +1,8 @@
 import { silentLogger } from '../../../src/base/logger.ts'
 import { createRuntime } from '../../../src/runtime/create-runtime.ts'
+import { writer } from '../../live/writer.ts'
 import { childInput, dieWithParent, onParentLine, say } from '../harness/child-channel.ts'
 import { openStore, type Target } from '../harness/target.ts'
-import { writer } from './writer.ts'
 
 export type WriterInput = {
   readonly target: Target

@@ -1,7 +1,7 @@
 import type { LanguageModelV4StreamPart } from '@ai-sdk/provider'
-import type { Agent } from '../../../src/define/agent.ts'
-import { defineAgent } from '../../../src/define/define-agent.ts'
-import type { LanguageModel } from '../../../src/define/language-model.ts'
+import type { Agent } from '../../src/define/agent.ts'
+import { defineAgent } from '../../src/define/define-agent.ts'
+import type { LanguageModel } from '../../src/define/language-model.ts'
 
 export const words = 60
 
