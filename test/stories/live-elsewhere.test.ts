@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { postHook } from '../../src/define/create-hook.ts'
 import { defineAgent } from '../../src/define/define-agent.ts'
 import { defineTool } from '../../src/define/define-tool.ts'
-import { processLiveBus } from '../../src/store/live-bus.ts'
+import { type LiveBus, processLiveBus } from '../../src/store/live-bus.ts'
 import { scriptedModel } from '../../src/testing/scripted-model.ts'
 import type { View } from '../../src/view/view.ts'
 import { gate } from './gate.ts'
@@ -132,6 +132,46 @@ overStores('what is live at another node', (story) => {
     isJudged.open()
     await watcher.until(isIdle)
     expect(watcher.events.filter((event) => 'delta' in event)).toEqual([])
+  })
+
+  test('what nodes with a secret send cannot be read without it', async () => {
+    const sent: string[] = []
+    const bus = processLiveBus()
+    const liveBus: LiveBus = {
+      join: (receiver) => {
+        const link = bus.join(receiver)
+        const send = (batch: Parameters<typeof link.send>[0]) => {
+          sent.push(...batch.map(({ text }) => text))
+          return link.send(batch)
+        }
+        return { ...link, send }
+      },
+    }
+    const start = nodesOf(story)
+    const model = pacedModel()
+    const agents = [defineAgent({ name: 'guide', model })]
+    const more = { liveBus, secret: 'a secret of at least thirty-two bytes' }
+    const here = start(agents, more).conversation('c1', { agent: 'guide' })
+    const elsewhere = start(agents, { ...more, work: false }).conversation('c1', { agent: 'guide' })
+    const watcher = await joined(elsewhere)
+    await here.send('hi')
+    const call = await model.called(1)
+    call.say('A hat')
+    await watcher.until((_, view) => drafted(view) === 'A hat')
+    expect(sent.filter((text) => text.includes('hat') || text.includes('c1'))).toEqual([])
+    call.finish()
+  })
+
+  test('a view of a turn that no node drives waits for an owner once, and not each time', async () => {
+    const start = nodesOf(story)
+    const agents = [defineAgent({ name: 'guide', model: pacedModel() })]
+    const node = start(agents, { work: false })
+    const chat = node.conversation('c1', { agent: 'guide' })
+    await chat.send('hi')
+    await chat.view()
+    const begun = performance.now()
+    for (let n = 0; n < 20; n++) await chat.view()
+    expect(performance.now() - begun).toBeLessThan(20 * 400)
   })
 
   test('a node without a bus shows each message when it is committed', async () => {

@@ -1,4 +1,4 @@
-import type { ConversationRef } from '../../store/records.ts'
+import { type ConversationRef, conversationKey } from '../../store/records.ts'
 import { charactersOf } from '../../view/live-events.ts'
 import type { LiveContent } from '../../view/view.ts'
 import type { Channel } from './channel.ts'
@@ -12,6 +12,7 @@ const mostWaitingCharacters = 1024 * 1024
 const answerMs = 500
 /** For how long it is then not waited for again. */
 const unansweredMs = 5_000
+const mostUnanswered = 1_000
 /** How often the owner is asked for the whole, and the log is looked at, at most. */
 const askAgainMs = 250
 const pollAgainMs = 100
@@ -23,6 +24,8 @@ type Parts = {
   readonly now: () => number
   /** Sends the announcement: `isNew`, with a request for the whole. */
   readonly announce: (ref: ConversationRef, isNew: boolean) => void
+  /** When an owner was last waited for in vain, by conversation. Kept beyond one reader: each view is one. */
+  readonly unanswered: Map<string, number>
 }
 
 /** What is live at another node, for the watchers of one conversation here. */
@@ -39,7 +42,6 @@ export class LiveReceiver {
   #announcedAt = Number.NEGATIVE_INFINITY
   #polledAt = Number.NEGATIVE_INFINITY
   #askingAgain: NodeJS.Timeout | null = null
-  #unansweredAt = Number.NEGATIVE_INFINITY
   readonly #whenKnown = new Set<() => void>()
 
   constructor(ref: ConversationRef, channel: Channel, parts: Parts) {
@@ -103,7 +105,9 @@ export class LiveReceiver {
   /** Resolves when what is live is known here, or does not come in time. */
   async known(): Promise<void> {
     if (!this.#isWanted || this.#wholeOf !== null) return
-    if (this.#parts.now() - this.#unansweredAt < unansweredMs) return
+    const { now, unanswered } = this.#parts
+    const key = conversationKey(this.ref.tenant, this.ref.id)
+    if (now() - (unanswered.get(key) ?? Number.NEGATIVE_INFINITY) < unansweredMs) return
     await new Promise<void>((resolve) => {
       const end = (): void => {
         clearTimeout(timer)
@@ -111,7 +115,8 @@ export class LiveReceiver {
         resolve()
       }
       const timer = setTimeout(() => {
-        this.#unansweredAt = this.#parts.now()
+        if (unanswered.size >= mostUnanswered) unanswered.clear()
+        unanswered.set(key, now())
         end()
       }, answerMs)
       this.#whenKnown.add(end)

@@ -34,6 +34,7 @@ export class LiveRelay {
   /** What is to be announced: to all, and to nodes that have asked. */
   readonly #announcements = new Map<string, Announcement>()
   readonly #asking = new Set<string>()
+  readonly #unanswered = new Map<string, number>()
   #asksOthers = false
   #renewals: NodeJS.Timeout | null = null
   #isSending = false
@@ -59,6 +60,7 @@ export class LiveRelay {
     const receiver = new LiveReceiver({ tenant, id }, channel, {
       now: () => performance.now(),
       announce: (ref, isNew) => this.#announce(ref, isNew),
+      unanswered: this.#unanswered,
     })
     this.#watched.set(conversationKey(tenant, id), { channel, receiver })
     return {
