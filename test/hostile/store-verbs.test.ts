@@ -313,7 +313,8 @@ const methods: Readonly<Record<keyof Store, Attempts>> = {
 
 overStores('whatever a store is given, it succeeds or fails with a code', (story) => {
   test('every method is tried', () => {
-    expect(Object.keys(methods).toSorted()).toEqual(Object.keys(story.openStore()).toSorted())
+    // Of the stores, only that of Postgres has a bus.
+    expect(Object.keys(methods).toSorted()).toEqual(Object.keys({ liveBus: null, ...story.openStore() }).toSorted())
   })
 
   describe('', () => {
