@@ -74,7 +74,7 @@ export const liveMutants: readonly Mutant[] = [
   {
     name: 'live text: equal notifications',
     edits: [{ file: 'src/store/postgres/live-bus.ts', find: 'this.#sent += 1', replace: 'this.#sent = 1' }],
-    killedBy: [postgres('texts arrive whole and in order at the node they are for, or at all others')],
+    killedBy: [postgres('texts arrive whole and in order at the node they are for, or at all others (postgres)')],
   },
   {
     name: 'live text: a client that is ahead of its new node loses text',

@@ -158,7 +158,7 @@ overStores('what is live at another node', (story) => {
     const call = await model.called(1)
     call.say('A hat')
     await watcher.until((_, view) => drafted(view) === 'A hat')
-    expect(sent.filter((text) => text.includes('hat') || text.includes('c1'))).toEqual([])
+    expect(sent.filter((text) => text.includes('A hat') || text.includes('"c1"'))).toEqual([])
     call.finish()
   })
 
