@@ -81,7 +81,7 @@ export const liveMutants: readonly Mutant[] = [
     edits: [{ file: 'src/server/live/feed.ts', find: 'await this.#written(from.draft)', replace: '{}' }],
     killedBy: [
       resumes(
-        'a reader who goes to another node in mid-message, again and again, never sees text vanish or come twice',
+        'a reader who goes to another node in mid-message, again and again, never sees text vanish or come twice (postgres)',
       ),
     ],
   },
