@@ -9,7 +9,7 @@ import { interestMs, mostCharacters } from './live-sender.ts'
 const mostItems = 1_000
 const mostWaitingCharacters = 1024 * 1024
 /** How long an owner is waited for before what is known is shown without it. */
-const answerMs = 500
+const answerMs = 1_000
 /** For how long it is then not waited for again. */
 const unansweredMs = 5_000
 const mostUnanswered = 1_000

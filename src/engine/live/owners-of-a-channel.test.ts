@@ -28,6 +28,7 @@ test('drops what an owner says after a later one began, and withdraws what it ha
   first.emit(delta('m1', 1, 'Once '), 1)
   second.emit(delta('m2', 1, 'There '), 1)
   first.emit(delta('m1', 2, 'upon'), 1)
+  first.emit(delta('m3', 1, 'Late'), 1)
   second.emit(delta('m2', 2, 'was'), 1)
   first.withdraw(1)
   expect(channel.view().drafts).toMatchObject([{ messageId: 'm2', parts: [{ text: 'There was' }] }])

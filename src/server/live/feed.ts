@@ -15,7 +15,7 @@ import { Subscription } from './subscription.ts'
  */
 const behindMs = 2_000
 /** The same for text that is being written. */
-const unwrittenMs = 500
+const unwrittenMs = 2_000
 const maxBuffered = 100_000
 
 /** Receives views of a conversation as it changes. Must not throw. */
