@@ -66,6 +66,7 @@ export function createRuntime<const Agents extends readonly Agent[]>(
     closing.abort(new RuntimeClosedError())
     context.hints.tellAll()
     disconnect()
+    await node.relay?.close()
   }
 
   return {

@@ -10,6 +10,7 @@ import type { Scope } from '../define/scope.ts'
 import type { Observer } from '../engine/observer.ts'
 import type { IdentityOptions, RestoreScope } from '../engine/scopes.ts'
 import type { Persistence } from '../snapshot/persistence.ts'
+import type { LiveBus } from '../store/live-bus.ts'
 import type { FailedDelivery, FailedPage, SubscriberState } from '../store/outbox.ts'
 import type { InboxFilter, Store } from '../store/store.ts'
 import type { Answered, AnswerOptions, CallRef } from './answer-call.ts'
@@ -71,6 +72,11 @@ export type RuntimeOptions<Agents extends readonly Agent[] = readonly Agent[]> =
    * then nothing is put together for it.
    */
   readonly observe?: Observer | readonly Observer[]
+  /**
+   * Brings text to the nodes that watch a conversation while another node writes it. Null: none does, and they see each message when it is committed. Default: that of
+   * the store; `postgresStore` has one, and other stores have none.
+   */
+  readonly liveBus?: LiveBus | null
   readonly clock?: Clock
   /** False makes a node that takes messages and answers but runs nothing, which it is in any case during `next build` and the build of SvelteKit. Default: true. */
   readonly work?: boolean

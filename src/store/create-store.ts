@@ -73,6 +73,7 @@ export function createStore(driver: Driver, options: StoreOptions = {}, clock: C
     ...(driver.upkeep ? { upkeep: watchedUpkeep(gate.guard(driver.upkeep), { hints, expiry }) } : {}),
     ...(driver.jobs ? { jobs: checkedJobs(gate.guard(driver.jobs)) } : {}),
     ...(driver.outbox ? { outbox: checkedOutbox(gate.guard(driver.outbox)) } : {}),
+    ...(driver.liveBus ? { liveBus: driver.liveBus } : {}),
     forTenant: (tenant) => handles.of(tenant),
     async dueWork(input) {
       const query = readDueWork(input)

@@ -5,6 +5,7 @@ import type { ConversationStatus, FsmState } from '../log/fsm-state.ts'
 import type { Change, CommitResult } from './change.ts'
 import type { Jobs } from './jobs.ts'
 import type { ClaimOptions, ClaimOutcome, KnownLease, LeaseNews } from './lease.ts'
+import type { LiveBus } from './live-bus.ts'
 import type { Outbox } from './outbox.ts'
 import type {
   ConversationAttrs,
@@ -51,6 +52,8 @@ export type Store = TenantStore & {
   readonly jobs?: Jobs
   /** What subscribers are told. Absent when the backend does not offer it. */
   readonly outbox?: Outbox
+  /** What is live, for the other processes of a fleet. Absent when the backend does not offer it. */
+  readonly liveBus?: LiveBus
   /** Must finish running operations. Later calls are refused with `StoreClosedError`; a second close does nothing. */
   close(): Promise<void>
 }

@@ -60,6 +60,8 @@ const methods: Readonly<Record<keyof Store, Attempts>> = {
       (hostile) => jobs.scan({ ...scan, limit: hostile }),
     ]
   },
+  // Takes what nodes make; what arrives on it is in test/live.
+  liveBus: none,
   outbox: (store) => {
     const outbox = store.outbox!
     const delivery = { subscriber: 's', tenant: 'default', conversationId: 'c', seq: 1, tries: 0, token: 1 }
@@ -346,7 +348,8 @@ const methods: Readonly<Record<keyof Store, Attempts>> = {
 
 overStores('whatever a store is given, it succeeds or fails with a code', (story) => {
   test('every method is tried', () => {
-    expect(Object.keys(methods).toSorted()).toEqual(Object.keys(story.openStore()).toSorted())
+    // Of the stores, only that of Postgres has a bus.
+    expect(Object.keys(methods).toSorted()).toEqual(Object.keys({ liveBus: null, ...story.openStore() }).toSorted())
   })
 
   describe('', () => {

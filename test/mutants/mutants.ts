@@ -22,6 +22,7 @@ import { inspectorMutants } from './inspector-mutants.ts'
 import { keptMutants } from './kept-mutants.ts'
 import { lastingMutants } from './lasting-mutants.ts'
 import { leaseMutants } from './lease-mutants.ts'
+import { liveMutants } from './live-mutants.ts'
 import type { Mutant } from './mutant.ts'
 import { noteMutants } from './note-mutants.ts'
 import { operatorMutants } from './operator-mutants.ts'
@@ -89,6 +90,7 @@ export const mutants: readonly Mutant[] = [
   ...withheldMutants,
   ...disclosureMutants,
   ...leaseMutants,
+  ...liveMutants,
   ...baseMutants,
   ...lastingMutants,
   ...poisonMutants,
