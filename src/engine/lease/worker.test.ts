@@ -185,7 +185,7 @@ describe('looking for work', () => {
 
   test('for named conversations takes no more than there is room for, and the others when there is', async () => {
     const { flow, running, end } = held()
-    const { worker, pass, store, types } = workingNode([flow], { maxConcurrentTurns: 1, pollMs: 60_000 })
+    const { worker, pass, store, types, meddle } = workingNode([flow], { maxConcurrentTurns: 1, pollMs: 60_000 })
     let holder = ''
     const announce: Store['announce'] = (here) => {
       holder = here.holder
@@ -195,7 +195,12 @@ describe('looking for work', () => {
     worker.startPolling(noAgents)
     await pass(0)
     for (const id of ['s1', 's2']) await startSession(store, id)
-    for (const id of ['s1', 's2']) worker.hint({ ...ref(id), seq: 1, taker: holder })
+    // Both are heard of while a claim is under way.
+    const answer = Promise.withResolvers<void>()
+    meddle['claimDue'] = () => answer.promise
+    for (const id of ['gone', 's1', 's2']) worker.hint({ ...ref(id), seq: 1, taker: holder })
+    await pass(0)
+    answer.resolve()
     await pass(0)
     expect(running()).toHaveLength(1)
     end(running()[0]!)
