@@ -320,6 +320,25 @@ const methods: Readonly<Record<keyof Store, Attempts>> = {
     (hostile) => store.dueWork({ agents: ['x'], limit: hostile }),
     (hostile) => store.dueWork({ agents: ['x'], limit: 1, suspects: hostile }),
   ],
+  announce: none,
+  claimDue: (store) => {
+    const claim = { holder: 'h', ttlMs: 1_000, agents: ['x'], limit: 1 }
+    return [
+      (hostile) => store.claimDue(hostile),
+      (hostile) => store.claimDue({ ...claim, holder: hostile }),
+      (hostile) => store.claimDue({ ...claim, ttlMs: hostile }),
+      (hostile) => store.claimDue({ ...claim, agents: hostile }),
+      (hostile) => store.claimDue({ ...claim, agents: [hostile] }),
+      (hostile) => store.claimDue({ ...claim, limit: hostile }),
+      (hostile) => store.claimDue({ ...claim, suspects: hostile }),
+      (hostile) => store.claimDue({ ...claim, except: hostile }),
+      (hostile) => store.claimDue({ ...claim, except: [hostile] }),
+      (hostile) => store.claimDue({ ...claim, except: [{ tenant: 't', id: 'c', seq: hostile }] }),
+      (hostile) => store.claimDue({ ...claim, only: hostile }),
+      (hostile) => store.claimDue({ ...claim, only: [hostile] }),
+      (hostile) => store.claimDue({ ...claim, only: [{ tenant: hostile, id: 'c' }] }),
+    ]
+  },
   renewLeases: (store) => [
     (hostile) => store.renewLeases(hostile, 1_000),
     (hostile) => store.renewLeases('h', hostile),
@@ -348,8 +367,9 @@ const methods: Readonly<Record<keyof Store, Attempts>> = {
 
 overStores('whatever a store is given, it succeeds or fails with a code', (story) => {
   test('every method is tried', () => {
-    // Of the stores, only that of Postgres has a bus.
-    expect(Object.keys(methods).toSorted()).toEqual(Object.keys({ liveBus: null, ...story.openStore() }).toSorted())
+    // Of the stores, only that of Postgres has these.
+    const offered = Object.keys({ announce: null, liveBus: null, ...story.openStore() })
+    expect(Object.keys(methods).toSorted()).toEqual(offered.toSorted())
   })
 
   describe('', () => {
