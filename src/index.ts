@@ -167,6 +167,7 @@ export {
   storeSnapshots,
 } from './snapshot/persistence.ts'
 export { type MemoryStoreOptions, memoryStore } from './store/memory/memory-store.ts'
+export type { Drain, NodeState } from './store/nodes.ts'
 export type { FailedDelivery, FailedPage, SubscriberState } from './store/outbox.ts'
 export type {
   ConversationFilter,

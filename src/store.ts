@@ -25,6 +25,7 @@ export type {
   Wake,
 } from './store/driver.ts'
 export { memoryDriver } from './store/memory/memory-store.ts'
+export type { Drain, NewDrain, NodeBeat, NodeState, Nodes } from './store/nodes.ts'
 export type {
   ClaimDeliveries,
   Delivery,

@@ -4,6 +4,7 @@ import { RuntimeClosedError } from '../base/errors/runtime-errors.ts'
 import { uuidV7 } from '../base/uuid-v7.ts'
 import type { Agent } from '../define/agent.ts'
 import { type Scope, systemScope } from '../define/scope.ts'
+import { NodeHeartbeat } from '../engine/lease/node-heartbeat.ts'
 import { Worker } from '../engine/lease/worker.ts'
 import { HintWaiters, LogPoll } from '../engine/live/log-poll.ts'
 import { TurnWaiters } from '../engine/live/turn-outcome.ts'
@@ -11,6 +12,7 @@ import { createNode, type EngineNode } from '../engine/node.ts'
 import { Deliveries } from '../engine/outbox/deliveries.ts'
 import { checkScope } from '../engine/scopes.ts'
 import { checkDuration } from '../store/checks.ts'
+import { nodesOf } from '../store/nodes.ts'
 import { outboxOf } from '../store/outbox.ts'
 import { askAgent } from './ask-agent.ts'
 import type { Authorize } from './authorize/authorize.ts'
@@ -51,11 +53,15 @@ export function createRuntime<const Agents extends readonly Agent[]>(
     },
   }
   const disconnect = connect(context, auditTtlMs, deliveries)
+  const heartbeat = new NodeHeartbeat(node, { works: worker !== null, onDrain: () => {} })
+  // A build must change nothing.
+  if (!currentBuild()) heartbeat.start()
   worker?.startPolling(askAgent(context), (ref) => context.hints.hint(ref))
 
   let closed: Promise<void> | null = null
   async function close(drainMs: number): Promise<void> {
     await Promise.all([worker?.close(drainMs), deliveries?.close(drainMs)])
+    await heartbeat.stop()
     closing.abort(new RuntimeClosedError())
     context.hints.tellAll()
     disconnect()
@@ -72,6 +78,7 @@ export function createRuntime<const Agents extends readonly Agent[]>(
     failedDeliveries: async (page) => outboxOf(node.store).failed(page),
     retryDeliveries: async (ids) => outboxOf(node.store).endFailed(ids, 'retry'),
     discardDeliveries: async (ids) => outboxOf(node.store).endFailed(ids, 'discard'),
+    nodes: async () => nodesOf(node.store).list(),
     removeSubscriber: async (name) => outboxOf(node.store).removeSubscriber(name),
     signedFiles: signedFiles(node),
     readiness: () => readinessOf({ store: node.store, clock: node.clock, worker, timeoutMs: readinessMs }),

@@ -10,6 +10,7 @@ import type { Scope } from '../define/scope.ts'
 import type { Observer } from '../engine/observer.ts'
 import type { IdentityOptions, RestoreScope } from '../engine/scopes.ts'
 import type { Persistence } from '../snapshot/persistence.ts'
+import type { NodeState } from '../store/nodes.ts'
 import type { FailedDelivery, FailedPage, SubscriberState } from '../store/outbox.ts'
 import type { InboxFilter, Store } from '../store/store.ts'
 import type { Answered, AnswerOptions, CallRef } from './answer-call.ts'
@@ -146,6 +147,8 @@ export type Runtime<Agents extends readonly Agent[] = readonly Agent[]> = Verbs<
   discardDeliveries(ids: readonly number[]): Promise<number>
   /** Makes the store forget a subscriber, with all that waits for it. One that a node still has is registered again when that node starts. */
   removeSubscriber(name: string): Promise<boolean>
+  /** The processes that work on this store or serve it, the oldest first, with what each holds now. */
+  nodes(): Promise<NodeState[]>
   /** Addresses of files that work without an identity for a while. For servers. */
   readonly signedFiles: SignedFiles
   /** Whether the store answers and the worker finds its work, for health checks. Never rejects; takes at most two seconds. */

@@ -7,6 +7,7 @@ import { checkDuration, checkHolder, checkId, readDueWork, readKnownLeases, read
 import type { Driver } from './driver.ts'
 import { ExpiryLoop, HintBus } from './expiry-loop.ts'
 import { HeldLeases, type KnownLease, type LeaseNews } from './lease.ts'
+import { checkedNodes } from './nodes.ts'
 import { checkedOutbox } from './outbox.ts'
 import { type ConversationRef, conversationKey, type UnreadableColumn } from './records.ts'
 import { logsPerStatement, type Store, type TenantStore } from './store.ts'
@@ -71,6 +72,7 @@ export function createStore(driver: Driver, options: StoreOptions = {}, clock: C
     durable: driver.durable,
     ...(driver.upkeep ? { upkeep: watchedUpkeep(gate.guard(driver.upkeep), { hints, expiry }) } : {}),
     ...(driver.outbox ? { outbox: checkedOutbox(gate.guard(driver.outbox)) } : {}),
+    ...(driver.nodes ? { nodes: checkedNodes(gate.guard(driver.nodes)) } : {}),
     forTenant: (tenant) => handles.of(tenant),
     async dueWork(input) {
       const query = readDueWork(input)

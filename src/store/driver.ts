@@ -1,5 +1,6 @@
 import type { ConversationStatus } from '../log/fsm-state.ts'
 import type { ClaimOptions, ClaimOutcome, KnownLease, LeaseNews } from './lease.ts'
+import type { Nodes } from './nodes.ts'
 import type { Outbox } from './outbox.ts'
 import type {
   ConversationFilter,
@@ -137,6 +138,8 @@ export type Driver = {
   readonly upkeep?: Upkeep
   /** For subscribers. Optional. */
   readonly outbox?: Outbox
+  /** For sight of the processes. Optional. */
+  readonly nodes?: Nodes
   /** Called once, when no operation is running any more. */
   close(): Promise<void>
 }

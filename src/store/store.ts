@@ -4,6 +4,7 @@ import type { LogEvent, NewEvent } from '../log/events.ts'
 import type { ConversationStatus, FsmState } from '../log/fsm-state.ts'
 import type { Change, CommitResult } from './change.ts'
 import type { ClaimOptions, ClaimOutcome, KnownLease, LeaseNews } from './lease.ts'
+import type { Nodes } from './nodes.ts'
 import type { Outbox } from './outbox.ts'
 import type {
   ConversationAttrs,
@@ -48,6 +49,8 @@ export type Store = TenantStore & {
   readonly upkeep?: Upkeep
   /** What subscribers are told. Absent when the backend does not offer it. */
   readonly outbox?: Outbox
+  /** Which processes there are. Absent when the backend does not offer it. */
+  readonly nodes?: Nodes
   /** Must finish running operations. Later calls are refused with `StoreClosedError`; a second close does nothing. */
   close(): Promise<void>
 }

@@ -10,6 +10,7 @@ import { expiry, rounds } from './conformance/expiry.ts'
 import { forkCalls, forkDormancy } from './conformance/fork-calls.ts'
 import { forkLog, movedLogs } from './conformance/fork-log.ts'
 import { leasesAndEpochs } from './conformance/leases-and-epochs.ts'
+import { nodes } from './conformance/nodes.ts'
 import { outbox } from './conformance/outbox.ts'
 import { owners } from './conformance/owners.ts'
 import { quarantine } from './conformance/quarantine.ts'
@@ -112,6 +113,7 @@ const promises: readonly ((suite: Suite) => void)[] = [
   reopening,
   upkeep,
   outbox,
+  nodes,
 ]
 
 /** What the suite needs from a test runner. vitest and jest fit as they are, `node:test` with the `expect` package. */

@@ -154,6 +154,7 @@ const conversationVerbs: Table<Conversation> = {
 
 const runtimeVerbs: Table<Runtime> = {
   subscribers: () => [],
+  nodes: () => [],
   failedDeliveries: ({ runtime }) => [
     (hostile) => runtime.failedDeliveries(hostile),
     (hostile) => runtime.failedDeliveries({ subscriber: hostile }),

@@ -25,6 +25,33 @@ const moved = (content: object): NewEvent => ({
 const methods: Readonly<Record<keyof Store, Attempts>> = {
   durable: none,
   upkeep: none,
+  nodes: (store) => {
+    const nodes = store.nodes!
+    const node = {
+      ...{ holder: 'h', version: '1', works: true, capacity: 1, agents: ['a'], agentCount: 1, everyMs: 1_000 },
+      drain: { who: 'w', at: 1, reason: null, drainMs: 1 },
+    }
+    return [
+      (hostile) => nodes.beat(hostile),
+      (hostile) => nodes.beat({ ...node, holder: hostile }),
+      (hostile) => nodes.beat({ ...node, version: hostile }),
+      (hostile) => nodes.beat({ ...node, works: hostile }),
+      (hostile) => nodes.beat({ ...node, capacity: hostile }),
+      (hostile) => nodes.beat({ ...node, agents: hostile }),
+      (hostile) => nodes.beat({ ...node, agents: [hostile] }),
+      (hostile) => nodes.beat({ ...node, agentCount: hostile }),
+      (hostile) => nodes.beat({ ...node, everyMs: hostile }),
+      (hostile) => nodes.beat({ ...node, drain: hostile }),
+      (hostile) => nodes.beat({ ...node, drain: { ...node.drain, who: hostile } }),
+      (hostile) => nodes.leave(hostile),
+      (hostile) => nodes.drain(hostile, { who: 'w', drainMs: 1 }),
+      (hostile) => nodes.drain('h', hostile),
+      (hostile) => nodes.drain('h', { who: hostile, drainMs: 1 }),
+      (hostile) => nodes.drain('h', { who: 'w', drainMs: hostile }),
+      (hostile) => nodes.drain('h', { who: 'w', drainMs: 1, reason: hostile }),
+      (hostile) => nodes.undrain(hostile),
+    ]
+  },
   outbox: (store) => {
     const outbox = store.outbox!
     const delivery = { subscriber: 's', tenant: 'default', conversationId: 'c', seq: 1, tries: 0, token: 1 }

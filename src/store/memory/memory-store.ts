@@ -19,6 +19,7 @@ import {
   quarantineOf,
   repairAfterClockChange,
 } from './memory-tables.ts'
+import { MemoryNodes } from './nodes.ts'
 import { MemoryOutbox } from './outbox.ts'
 import { memoryUpkeep } from './upkeep.ts'
 
@@ -286,6 +287,7 @@ export function memoryDriver(clock: Pick<Clock, 'now'> = systemClock, newId: () 
 
     upkeep: memoryUpkeep(tables, clock),
     outbox,
+    nodes: new MemoryNodes({ tables, clock }),
     watchOthers: () => () => {},
     async close() {},
   }

@@ -12,6 +12,7 @@ import { calls, events } from './events.ts'
 import { forkConversation } from './fork-and-delete.ts'
 import { HintChannel, type HintChannelOptions } from './hints.ts'
 import { leases, movedLogs } from './leases.ts'
+import { postgresNodes } from './nodes.ts'
 import { postgresOutbox } from './outbox.ts'
 import { blobs, modelCalls, snapshots, summaries } from './records.ts'
 import { postgresUpkeep } from './upkeep/upkeep.ts'
@@ -80,6 +81,7 @@ export function postgresDriver(
     fork: forkConversation(database),
     upkeep: postgresUpkeep(database),
     outbox: postgresOutbox(database),
+    nodes: postgresNodes(database),
     watchOthers: (emit) => hints.listen(emit),
     async close() {
       await hints.close()

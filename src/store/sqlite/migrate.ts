@@ -246,6 +246,26 @@ const callNotices = `
 ALTER TABLE calls ADD COLUMN notice TEXT;
 `
 
+/** Which processes there are: see `Nodes`. */
+const nodes = `
+CREATE TABLE nodes (
+  holder TEXT PRIMARY KEY,
+  version TEXT NOT NULL,
+  works INTEGER NOT NULL,
+  capacity INTEGER NOT NULL,
+  agents TEXT NOT NULL,
+  agent_count INTEGER NOT NULL,
+  every_ms INTEGER NOT NULL,
+  started_at INTEGER NOT NULL,
+  seen_at INTEGER NOT NULL,
+  forgotten_at INTEGER NOT NULL,
+  drain_who TEXT,
+  drain_at INTEGER,
+  drain_reason TEXT,
+  drain_ms INTEGER
+) STRICT, WITHOUT ROWID;
+`
+
 /** The schema version is the number of migrations that have run. Must only be appended to. */
 const migrations: readonly string[] = [
   createTables,
@@ -259,6 +279,7 @@ const migrations: readonly string[] = [
   outbox,
   owners,
   callNotices,
+  nodes,
 ]
 
 export const knownVersion = migrations.length

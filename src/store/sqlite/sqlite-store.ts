@@ -24,6 +24,7 @@ import {
   takeBackLapse,
   unquarantine,
 } from './leases.ts'
+import { sqliteNodes } from './nodes.ts'
 import { sqliteOutbox } from './outbox.ts'
 import {
   gcModelCalls,
@@ -119,6 +120,7 @@ export function sqliteDriver({ path, busyTimeoutMs, logger }: SqliteDriverOption
     getSnapshot: (tenant, id) => connection.read((db) => getSnapshot(db, tenant, id)),
     upkeep: sqliteUpkeep(connection, commits),
     outbox: sqliteOutbox(connection, commits),
+    nodes: sqliteNodes(connection, commits),
     watchOthers: (emit) => watchOthers(connection, logger, emit),
     async close() {
       connection.close()

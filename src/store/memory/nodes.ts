@@ -1,0 +1,88 @@
+import { quarantineHolder } from '../lease.ts'
+import {
+  type Drain,
+  forgottenAfter,
+  mostNodes,
+  type NewDrain,
+  type NodeBeat,
+  type NodeState,
+  type Nodes,
+  silentAfterBeats,
+  unknownNode,
+} from '../nodes.ts'
+import type { MemoryTables } from './memory-tables.ts'
+
+type Known = NodeBeat & { readonly startedAt: number; readonly seenAt: number }
+
+type Parts = { readonly tables: MemoryTables; readonly clock: { now(): number } }
+
+/** The nodes of a memory store. Every method runs synchronously before it returns its promise. */
+export class MemoryNodes implements Nodes {
+  readonly #parts: Parts
+  readonly #known = new Map<string, Known>()
+
+  constructor(parts: Parts) {
+    this.#parts = parts
+  }
+
+  async beat(node: NodeBeat): Promise<Drain | null> {
+    const now = this.#parts.clock.now()
+    for (const [holder, known] of this.#known) if (isForgotten(known, now)) this.#known.delete(holder)
+    const known = this.#known.get(node.holder)
+    const drain = known ? known.drain : node.drain
+    this.#known.set(node.holder, { ...node, drain, startedAt: known?.startedAt ?? now, seenAt: now })
+    return drain
+  }
+
+  async leave(holder: string): Promise<void> {
+    this.#known.delete(holder)
+  }
+
+  async list(): Promise<NodeState[]> {
+    const now = this.#parts.clock.now()
+    const leases = this.#leases()
+    const living = [...this.#known.values()].filter((known) => !isForgotten(known, now))
+    living.sort((one, other) => one.startedAt - other.startedAt)
+    const states = living.map(({ everyMs, ...node }) => ({
+      ...node,
+      ...(leases.get(node.holder) ?? { held: 0, nextLapseAt: null }),
+      isSilent: now - node.seenAt > silentAfterBeats * everyMs,
+    }))
+    const others = [...leases].filter(([holder]) => !states.some((state) => state.holder === holder))
+    const unknown = others.map(([holder, held]) => ({ ...unknownNode, holder, ...held }))
+    return [...states, ...unknown].slice(0, mostNodes)
+  }
+
+  async drain(holder: string, { who, reason, drainMs }: NewDrain): Promise<boolean> {
+    const now = this.#parts.clock.now()
+    const known = this.#known.get(holder)
+    if (!known || isForgotten(known, now)) return false
+    const drain = known.drain ?? { who, at: now, reason: reason ?? null, drainMs }
+    this.#known.set(holder, { ...known, drain })
+    return true
+  }
+
+  async undrain(holder: string): Promise<boolean> {
+    const known = this.#known.get(holder)
+    if (!known?.drain) return false
+    this.#known.set(holder, { ...known, drain: null })
+    return true
+  }
+
+  #leases(): Map<string, { held: number; nextLapseAt: number }> {
+    const leases = new Map<string, { held: number; nextLapseAt: number }>()
+    for (const [, { conversations }] of this.#parts.tables.tenants()) {
+      for (const { lease } of conversations.values()) {
+        if (!lease || lease.holder === quarantineHolder) continue
+        const known = leases.get(lease.holder)
+        const nextLapseAt = Math.min(known?.nextLapseAt ?? lease.until, lease.until)
+        leases.set(lease.holder, { held: (known?.held ?? 0) + 1, nextLapseAt })
+      }
+    }
+    return leases
+  }
+}
+
+function isForgotten({ seenAt, everyMs }: Known, now: number): boolean {
+  return seenAt + forgottenAfter(everyMs) <= now
+}

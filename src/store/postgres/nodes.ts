@@ -1,0 +1,119 @@
+import { quarantineHolder } from '../lease.ts'
+import { type Drain, forgottenAfter, mostNodes, type NodeState, type Nodes, silentAfterBeats } from '../nodes.ts'
+import { arrayLiteral, nowMs } from './columns.ts'
+import type { Database } from './database.ts'
+
+/** Which processes there are. No index beside the key: a beat then changes its row in place. */
+export const createNodes = (schema: string): string => `
+  CREATE TABLE ${schema}.nodes (
+    holder text COLLATE "C" PRIMARY KEY,
+    version text NOT NULL,
+    works boolean NOT NULL,
+    capacity bigint NOT NULL,
+    agents text[] COLLATE "C" NOT NULL,
+    agent_count bigint NOT NULL,
+    every_ms bigint NOT NULL,
+    started_at bigint NOT NULL,
+    seen_at bigint NOT NULL,
+    forgotten_at bigint NOT NULL,
+    drain_who text,
+    drain_at bigint,
+    drain_reason text,
+    drain_ms bigint
+  ) WITH (fillfactor = 50);
+`
+
+type DrainColumns = {
+  readonly drainWho: string | null
+  readonly drainAt: number | null
+  readonly drainReason: string | null
+  readonly drainMs: number | null
+}
+
+type Row = Omit<NodeState, 'drain'> & DrainColumns
+
+const drainColumns =
+  'drain_who AS "drainWho", drain_at AS "drainAt", drain_reason AS "drainReason", drain_ms AS "drainMs"'
+
+function drainIn({ drainWho, drainAt, drainReason, drainMs }: DrainColumns): Drain | null {
+  return drainAt === null ? null : { who: drainWho!, at: drainAt, reason: drainReason, drainMs: drainMs! }
+}
+
+export function postgresNodes(database: Database): Nodes {
+  const statements = nodeStatements(database.schema)
+  return {
+    async beat(node) {
+      const { holder, version, works, capacity, agents, agentCount, everyMs, drain } = node
+      const [row] = await database.run<DrainColumns>(statements.beat, [
+        ...[holder, version, works, capacity, arrayLiteral(agents, (agent) => agent), agentCount, everyMs],
+        ...[forgottenAfter(everyMs), drain?.who ?? null, drain?.at ?? null],
+        ...[drain?.reason ?? null, drain?.drainMs ?? null],
+      ])
+      return drainIn(row!)
+    },
+    async leave(holder) {
+      await database.run(statements.leave, [holder])
+    },
+    async list() {
+      const rows = await database.run<Row>(statements.list, [mostNodes])
+      return rows.map(({ drainWho, drainAt, drainReason, drainMs, ...row }) => ({
+        ...row,
+        drain: drainIn({ drainWho, drainAt, drainReason, drainMs }),
+      }))
+    },
+    async drain(holder, { who, reason, drainMs }) {
+      return (await database.run(statements.drain, [holder, who, reason ?? null, drainMs])).length > 0
+    },
+    async undrain(holder) {
+      return (await database.run(statements.undrain, [holder], 'reject')).length > 0
+    },
+  }
+}
+
+function nodeStatements(schema: string) {
+  const nodes = `${schema}.nodes`
+  return {
+    // Forgotten rows that another beat is removing are left to it, so that beats never wait for each other.
+    beat: {
+      name: 'node_beat',
+      text: `WITH t AS MATERIALIZED (SELECT ${nowMs} AS now), forgotten AS (
+          DELETE FROM ${nodes} WHERE holder <> $1 AND holder = ANY (ARRAY(
+            SELECT holder FROM ${nodes} WHERE forgotten_at <= (SELECT now FROM t) FOR UPDATE SKIP LOCKED))
+        )
+        INSERT INTO ${nodes} (holder, version, works, capacity, agents, agent_count, every_ms, started_at, seen_at, forgotten_at,
+          drain_who, drain_at, drain_reason, drain_ms)
+        SELECT $1, $2, $3, $4::bigint, $5::text[], $6::bigint, $7::bigint, now, now, now + $8::bigint, $9::text, $10::bigint, $11::text, $12::bigint FROM t
+        ON CONFLICT (holder) DO UPDATE SET agents = excluded.agents, agent_count = excluded.agent_count, every_ms = excluded.every_ms,
+          seen_at = excluded.seen_at, forgotten_at = excluded.forgotten_at
+        RETURNING ${drainColumns}`,
+    },
+    leave: { name: 'node_leave', text: `DELETE FROM ${nodes} WHERE holder = $1` },
+    list: {
+      name: 'node_list',
+      text: `WITH t AS MATERIALIZED (SELECT ${nowMs} AS now), leases AS (
+          SELECT c.holder, count(*) AS held, min(c.leased_until) AS next FROM ${schema}.conversations c
+          WHERE c.holder IS NOT NULL AND c.holder <> '${quarantineHolder}' GROUP BY c.holder
+        ), known AS (
+          SELECT n.* FROM ${nodes} n, t WHERE n.forgotten_at > t.now
+        )
+        SELECT coalesce(n.holder, l.holder) AS holder, n.version, coalesce(n.works, true) AS works, n.capacity,
+          coalesce(n.agents, '{}') AS agents, coalesce(n.agent_count, 0) AS "agentCount", coalesce(l.held, 0) AS held,
+          l.next AS "nextLapseAt", n.started_at AS "startedAt", n.seen_at AS "seenAt",
+          coalesce((SELECT now FROM t) - n.seen_at > ${silentAfterBeats} * n.every_ms, false) AS "isSilent", ${drainColumns}
+        FROM known n FULL JOIN leases l ON l.holder = n.holder
+        ORDER BY n.started_at NULLS LAST, 1 LIMIT $1`,
+    },
+    drain: {
+      name: 'node_drain',
+      text: `UPDATE ${nodes} SET drain_who = CASE WHEN drain_at IS NULL THEN $2 ELSE drain_who END,
+          drain_reason = CASE WHEN drain_at IS NULL THEN $3 ELSE drain_reason END,
+          drain_ms = CASE WHEN drain_at IS NULL THEN $4 ELSE drain_ms END, drain_at = coalesce(drain_at, ${nowMs})
+        WHERE holder = $1 AND forgotten_at > ${nowMs} RETURNING 1`,
+    },
+    undrain: {
+      name: 'node_undrain',
+      text: `UPDATE ${nodes} SET drain_who = NULL, drain_at = NULL, drain_reason = NULL, drain_ms = NULL
+        WHERE holder = $1 AND drain_at IS NOT NULL RETURNING 1`,
+    },
+  }
+}

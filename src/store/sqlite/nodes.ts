@@ -1,0 +1,115 @@
+import { quarantineHolder } from '../lease.ts'
+import {
+  type Drain,
+  forgottenAfter,
+  mostNodes,
+  type NewDrain,
+  type NodeBeat,
+  type NodeState,
+  type Nodes,
+  silentAfterBeats,
+  unknownNode,
+} from '../nodes.ts'
+import type { Connection } from './connection.ts'
+import type { Database } from './database.ts'
+import type { GroupCommit } from './group-commit.ts'
+
+export function sqliteNodes(connection: Connection, commits: GroupCommit): Nodes {
+  return {
+    beat: (node) => commits.write((db) => beat(db, node)),
+    leave: (holder) =>
+      commits.write((db) => {
+        db.run('DELETE FROM nodes WHERE holder = ?', holder)
+      }),
+    list: () => connection.read((db) => db.snapshot(() => list(db))),
+    drain: (holder, request) => commits.write((db) => drain(db, holder, request)),
+    undrain: (holder) =>
+      commits.write((db) => {
+        const clear = 'drain_who = NULL, drain_at = NULL, drain_reason = NULL, drain_ms = NULL'
+        return db.run(`UPDATE nodes SET ${clear} WHERE holder = ? AND drain_at IS NOT NULL`, holder) > 0
+      }),
+  }
+}
+
+type DrainColumns = {
+  readonly drainWho: string | null
+  readonly drainAt: number | null
+  readonly drainReason: string | null
+  readonly drainMs: number | null
+}
+
+const drainColumns = 'drain_who AS drainWho, drain_at AS drainAt, drain_reason AS drainReason, drain_ms AS drainMs'
+
+function drainIn({ drainWho, drainAt, drainReason, drainMs }: DrainColumns): Drain | null {
+  return drainAt === null ? null : { who: drainWho!, at: drainAt, reason: drainReason, drainMs: drainMs! }
+}
+
+function beat(db: Database, node: NodeBeat): Drain | null {
+  const now = Date.now()
+  const { holder, version, works, capacity, agents, agentCount, everyMs, drain } = node
+  db.run('DELETE FROM nodes WHERE forgotten_at <= ?', now)
+  const row = db.get<DrainColumns>(
+    `INSERT INTO nodes (holder, version, works, capacity, agents, agent_count, every_ms, started_at, seen_at, forgotten_at,
+       drain_who, drain_at, drain_reason, drain_ms) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+     ON CONFLICT (holder) DO UPDATE SET agents = excluded.agents, agent_count = excluded.agent_count, every_ms = excluded.every_ms,
+       seen_at = excluded.seen_at, forgotten_at = excluded.forgotten_at
+     RETURNING ${drainColumns}`,
+    ...[holder, version, works ? 1 : 0, capacity, JSON.stringify(agents), agentCount, everyMs],
+    ...[now, now, now + forgottenAfter(everyMs)],
+    ...[drain?.who ?? null, drain?.at ?? null, drain?.reason ?? null, drain?.drainMs ?? null],
+  )
+  return drainIn(row!)
+}
+
+type NodeRow = DrainColumns & {
+  readonly holder: string
+  readonly version: string
+  readonly works: number
+  readonly capacity: number
+  readonly agents: string
+  readonly agentCount: number
+  readonly everyMs: number
+  readonly startedAt: number
+  readonly seenAt: number
+}
+
+type HeldRow = { readonly holder: string; readonly held: number; readonly nextLapseAt: number | null }
+
+function list(db: Database): NodeState[] {
+  const now = Date.now()
+  const held = db.all<HeldRow>(
+    `SELECT lease_holder AS holder, count(*) AS held, min(lease_until) AS nextLapseAt FROM conversations INDEXED BY conversations_agenda
+     WHERE lease_holder IS NOT NULL AND lease_holder <> ? GROUP BY lease_holder ORDER BY lease_holder LIMIT ?`,
+    ...[quarantineHolder, mostNodes],
+  )
+  const leases = new Map(held.map(({ holder, ...rest }) => [holder, rest]))
+  const rows = db.all<NodeRow>(
+    `SELECT holder, version, works, capacity, agents, agent_count AS agentCount, every_ms AS everyMs, started_at AS startedAt,
+       seen_at AS seenAt, ${drainColumns} FROM nodes WHERE forgotten_at > ? ORDER BY started_at, holder LIMIT ?`,
+    ...[now, mostNodes],
+  )
+  const states = rows.map((row): NodeState => {
+    const { holder, version, capacity, agentCount, everyMs, startedAt, seenAt } = row
+    const lease = leases.get(holder) ?? { held: 0, nextLapseAt: null }
+    leases.delete(holder)
+    return {
+      ...{ holder, version, works: row.works === 1, capacity, agents: JSON.parse(row.agents) as string[], agentCount },
+      ...{ ...lease, startedAt, seenAt, isSilent: now - seenAt > silentAfterBeats * everyMs, drain: drainIn(row) },
+    }
+  })
+  return [...states, ...[...leases].map(([holder, lease]) => ({ ...unknownNode, holder, ...lease }))].slice(
+    0,
+    mostNodes,
+  )
+}
+
+function drain(db: Database, holder: string, { who, reason, drainMs }: NewDrain): boolean {
+  const isKnown = db.get('SELECT 1 FROM nodes WHERE holder = ? AND forgotten_at > ?', holder, Date.now()) !== undefined
+  const set = 'drain_who = ?, drain_at = ?, drain_reason = ?, drain_ms = ?'
+  if (isKnown)
+    db.run(
+      `UPDATE nodes SET ${set} WHERE holder = ? AND drain_at IS NULL`,
+      ...[who, Date.now(), reason ?? null, drainMs, holder],
+    )
+  return isKnown
+}
