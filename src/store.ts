@@ -59,6 +59,19 @@ export type {
   UnreadableColumn,
 } from './store/records.ts'
 export { fitsBeside } from './store/records.ts'
+export type { StoredTarget } from './store/steered-by.ts'
+export type {
+  PausableRow,
+  Pause,
+  PauseTarget,
+  SteeredBy,
+  Steering,
+  SteeringAct,
+  SteeringDriver,
+  SteeringPage,
+  StoredAct,
+  StoredPause,
+} from './store/steering.ts'
 export { fittingRows, forkParents, mergeSettings, rowBytes } from './store/rows.ts'
 export type {
   BlobSlice,

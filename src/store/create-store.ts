@@ -10,6 +10,7 @@ import { HeldLeases, type KnownLease, type LeaseNews } from './lease.ts'
 import { checkedNodes } from './nodes.ts'
 import { checkedOutbox } from './outbox.ts'
 import { type ConversationRef, conversationKey, type UnreadableColumn } from './records.ts'
+import { checkedSteering } from './steering.ts'
 import { logsPerStatement, type Store, type TenantStore } from './store.ts'
 import { createTenantStore } from './tenant-store.ts'
 import type { Upkeep } from './upkeep.ts'
@@ -72,6 +73,7 @@ export function createStore(driver: Driver, options: StoreOptions = {}, clock: C
     durable: driver.durable,
     ...(driver.upkeep ? { upkeep: watchedUpkeep(gate.guard(driver.upkeep), { hints, expiry }) } : {}),
     ...(driver.outbox ? { outbox: checkedOutbox(gate.guard(driver.outbox)) } : {}),
+    ...(driver.steering ? { steering: checkedSteering(gate.guard(driver.steering)) } : {}),
     ...(driver.nodes ? { nodes: checkedNodes(gate.guard(driver.nodes)) } : {}),
     forTenant: (tenant) => handles.of(tenant),
     async dueWork(input) {

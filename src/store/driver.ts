@@ -11,6 +11,7 @@ import type {
   Tally,
   ToolCall,
 } from './records.ts'
+import type { SteeringDriver } from './steering.ts'
 import type {
   BlobSlice,
   DueWorkQuery,
@@ -140,6 +141,8 @@ export type Driver = {
   readonly outbox?: Outbox
   /** For sight of the processes. Optional. */
   readonly nodes?: Nodes
+  /** For pauses. Optional. */
+  readonly steering?: SteeringDriver
   /** Called once, when no operation is running any more. */
   close(): Promise<void>
 }

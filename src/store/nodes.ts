@@ -1,7 +1,7 @@
 import { readOptions } from '../base/errors/read-options.ts'
 import { InvalidArgumentError, SteeringUnsupportedError } from '../base/errors/store-errors.ts'
-import { decode, encode } from '../log/codec.ts'
 import { checkDuration, checkHolder, checkId, checkWhole, readList } from './checks.ts'
+import { encodedReason, readBy, type SteeredBy, withReason } from './steered-by.ts'
 
 /**
  * What a store may offer beside its contract: which processes there are. Each runtime says so in every beat, also one that runs nothing, and is forgotten when it
@@ -17,7 +17,7 @@ export type Nodes = {
   /** Asks a node to take no more work and to hand over what it holds within `drainMs`. False when it is not known. A node that drains keeps its first drain. */
   drain(holder: string, drain: NewDrain): Promise<boolean>
   /** Lets it work again. False when it does not drain. */
-  undrain(holder: string): Promise<boolean>
+  undrain(holder: string, by: SteeredBy): Promise<boolean>
 }
 
 /** What a node says of itself. */
@@ -41,7 +41,7 @@ export type NodeBeat = {
 }
 
 /** A request to drain. `who` asks for it. */
-export type NewDrain = { readonly who: string; readonly reason?: string; readonly drainMs: number }
+export type NewDrain = SteeredBy & { readonly drainMs: number }
 
 /** Why a node takes no more work. */
 export type Drain = {
@@ -112,32 +112,15 @@ export function checkedNodes(driver: Nodes): Nodes {
     },
     async drain(holder, input) {
       checkHolder(holder)
-      const { who, reason, drainMs } = readOptions('drain', input, ['who', 'reason', 'drainMs'])
-      checkId('who', who)
+      const { drainMs, ...by } = readOptions('drain', input, ['who', 'reason', 'drainMs'])
       checkDuration('drainMs', drainMs, 0)
-      return driver.drain(holder, { who, drainMs, ...encodedReason(reason) })
+      return driver.drain(holder, { ...readBy(by as SteeredBy), drainMs })
     },
-    async undrain(holder) {
+    async undrain(holder, by) {
       checkHolder(holder)
-      return driver.undrain(holder)
+      return driver.undrain(holder, readBy(by))
     },
   }
-}
-
-/** The longest reason of a person for what they do to a fleet. */
-const maxReasonLength = 1_000
-
-/** A reason as drivers get it; nothing where there is none. */
-export function encodedReason(reason: unknown): { readonly reason?: string } {
-  if (reason === undefined || reason === null) return {}
-  if (typeof reason !== 'string' || reason.length > maxReasonLength)
-    throw new InvalidArgumentError('reason', `must be a string of at most ${maxReasonLength} characters`)
-  return { reason: encode(reason.toWellFormed(), 'reason') }
-}
-
-/** The opposite, for a row of a driver. */
-export function withReason<Row extends { readonly reason: string | null }>(row: Row): Row {
-  return row.reason === null ? row : { ...row, reason: String(decode(row.reason)) }
 }
 
 const beatNames = ['holder', 'version', 'works', 'capacity', 'agents', 'agentCount', 'everyMs', 'drain'] as const

@@ -22,6 +22,7 @@ import type {
   ToolCall,
   ToolCallWrite,
 } from './records.ts'
+import type { Steering } from './steering.ts'
 import type { Upkeep } from './upkeep.ts'
 
 /** A place for logs: one root per process, one handle per tenant. Everything a backend must do is in this file. */
@@ -51,6 +52,8 @@ export type Store = TenantStore & {
   readonly outbox?: Outbox
   /** Which processes there are. Absent when the backend does not offer it. */
   readonly nodes?: Nodes
+  /** Pauses. Absent when the backend does not offer it. */
+  readonly steering?: Steering
   /** Must finish running operations. Later calls are refused with `StoreClosedError`; a second close does nothing. */
   close(): Promise<void>
 }

@@ -13,6 +13,7 @@ import { leasesAndEpochs } from './conformance/leases-and-epochs.ts'
 import { nodes } from './conformance/nodes.ts'
 import { outbox } from './conformance/outbox.ts'
 import { owners } from './conformance/owners.ts'
+import { pauses } from './conformance/pauses.ts'
 import { quarantine } from './conformance/quarantine.ts'
 import { keys, refusedCommits } from './conformance/refused-commits.ts'
 import { closing, hints, reopening, snapshots } from './conformance/reopening.ts'
@@ -114,6 +115,7 @@ const promises: readonly ((suite: Suite) => void)[] = [
   upkeep,
   outbox,
   nodes,
+  pauses,
 ]
 
 /** What the suite needs from a test runner. vitest and jest fit as they are, `node:test` with the `expect` package. */

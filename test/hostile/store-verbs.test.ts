@@ -49,7 +49,34 @@ const methods: Readonly<Record<keyof Store, Attempts>> = {
       (hostile) => nodes.drain('h', { who: hostile, drainMs: 1 }),
       (hostile) => nodes.drain('h', { who: 'w', drainMs: hostile }),
       (hostile) => nodes.drain('h', { who: 'w', drainMs: 1, reason: hostile }),
-      (hostile) => nodes.undrain(hostile),
+      (hostile) => nodes.undrain(hostile, { who: 'w' }),
+      (hostile) => nodes.undrain('h', hostile),
+      (hostile) => nodes.undrain('h', { who: hostile }),
+    ]
+  },
+  steering: (store) => {
+    const steering = store.steering!
+    const by = { who: 'w' }
+    return [
+      (hostile) => steering.pause(hostile, by),
+      (hostile) => steering.pause({ agent: hostile }, by),
+      (hostile) => steering.pause({ tenant: hostile }, by),
+      (hostile) => steering.pause({ conversation: hostile }, by),
+      (hostile) => steering.pause({ conversation: 'c', tenant: hostile }, by),
+      (hostile) => steering.pause({ agent: 'a' }, hostile),
+      (hostile) => steering.pause({ agent: 'a' }, { who: hostile }),
+      (hostile) => steering.pause({ agent: 'a' }, { who: 'w', reason: hostile }),
+      (hostile) => steering.resume(hostile, by),
+      (hostile) => steering.resume({ agent: hostile }, by),
+      (hostile) => steering.resume({ agent: 'a' }, hostile),
+      (hostile) => steering.pauses(hostile),
+      (hostile) => steering.pauses({ before: hostile }),
+      (hostile) => steering.pauses({ limit: hostile }),
+      (hostile) => steering.pausesOf(hostile),
+      (hostile) => steering.pausesOf([hostile]),
+      (hostile) => steering.pausesOf([{ tenant: hostile, id: 'c', agent: null }]),
+      (hostile) => steering.acts(hostile),
+      (hostile) => steering.acts({ limit: hostile }),
     ]
   },
   outbox: (store) => {

@@ -21,6 +21,7 @@ import {
 } from './memory-tables.ts'
 import { MemoryNodes } from './nodes.ts'
 import { MemoryOutbox } from './outbox.ts'
+import { MemorySteering, pauseOf } from './steering.ts'
 import { memoryUpkeep } from './upkeep.ts'
 
 /** Options of `memoryStore`. */
@@ -41,6 +42,9 @@ export function memoryStore({ clock = systemClock, ...options }: MemoryStoreOpti
 export function memoryDriver(clock: Pick<Clock, 'now'> = systemClock, newId: () => string = () => uuidV7()): Driver {
   const tables = new MemoryTables()
   const outbox = new MemoryOutbox({ tables, clock })
+  const steering = new MemorySteering({ tables, clock })
+  const isPaused = (tenant: string, id: string, agent: string | null) =>
+    pauseOf(tables.pauses, { tenant, id, agent }) !== null
   const clockWatch = new ClockWatch()
   const rowOf = (tenant: string, id: string) => tables.tenant(tenant).conversations.get(id)
 
@@ -48,7 +52,10 @@ export function memoryDriver(clock: Pick<Clock, 'now'> = systemClock, newId: () 
     durable: false,
 
     async commit(tenant, id, change) {
-      const outcome = commitChange(tables.tenant(tenant), id, change, clock.now(), () => tables.nextEpoch())
+      const outcome = commitChange(
+        ...([tables.tenant(tenant), id, change, clock.now(), () => tables.nextEpoch()] as const),
+        (agent) => isPaused(tenant, id, agent),
+      )
       // A known key has no time: it was written the first time.
       if (outcome.type === 'ok' && outcome.at !== undefined && tables.subscribers.size > 0) {
         const types = change.events.map(({ type }) => type)
@@ -121,6 +128,7 @@ export function memoryDriver(clock: Pick<Clock, 'now'> = systemClock, newId: () 
     async deleteConversation(tenant, id) {
       const removed = deleteConversation(tables.tenant(tenant), id, clock.now())
       outbox.forget(tenant, (conversationId) => !rowOf(tenant, conversationId))
+      steering.forget(tenant, (conversationId) => !rowOf(tenant, conversationId))
       return removed
     },
     async deleteTenant(tenant) {
@@ -131,6 +139,7 @@ export function memoryDriver(clock: Pick<Clock, 'now'> = systemClock, newId: () 
       }
       tables.deleteTenant(tenant)
       outbox.forget(tenant, () => true)
+      steering.forget(tenant, () => true)
       return doomed.conversations.size
     },
 
@@ -206,6 +215,7 @@ export function memoryDriver(clock: Pick<Clock, 'now'> = systemClock, newId: () 
     async claimLease(tenant, id, holder, ttlMs, { suspects }) {
       const row = rowOf(tenant, id)
       if (!row) return { type: 'held' }
+      if (isPaused(tenant, id, row.columns.agent)) return { type: 'held' }
       const claim = { holder, ttlMs, suspects, epoch: () => tables.nextEpoch() }
       const { outcome, lease } = judgeClaim(row.lease, claim, clock.now())
       row.lease = lease ?? row.lease
@@ -248,7 +258,7 @@ export function memoryDriver(clock: Pick<Clock, 'now'> = systemClock, newId: () 
         for (const [id, row] of conversations) {
           const { agent } = row.columns
           if (row.wakeAt === null || row.wakeAt > now || isLeased(row, now)) continue
-          if (agent === null || !agents.includes(agent)) continue
+          if (agent === null || !agents.includes(agent) || isPaused(tenant, id, agent)) continue
           due.push({ tenant, id, wakeAt: row.wakeAt, isSuspect: isSuspect(row.lease, now) })
         }
       }
@@ -287,7 +297,8 @@ export function memoryDriver(clock: Pick<Clock, 'now'> = systemClock, newId: () 
 
     upkeep: memoryUpkeep(tables, clock),
     outbox,
-    nodes: new MemoryNodes({ tables, clock }),
+    nodes: new MemoryNodes({ tables, clock, steering }),
+    steering,
     watchOthers: () => () => {},
     async close() {},
   }

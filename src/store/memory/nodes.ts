@@ -10,11 +10,17 @@ import {
   silentAfterBeats,
   unknownNode,
 } from '../nodes.ts'
+import { nodeTarget, type SteeredBy } from '../steered-by.ts'
 import type { MemoryTables } from './memory-tables.ts'
+import type { MemorySteering } from './steering.ts'
 
 type Known = NodeBeat & { readonly startedAt: number; readonly seenAt: number }
 
-type Parts = { readonly tables: MemoryTables; readonly clock: { now(): number } }
+type Parts = {
+  readonly tables: MemoryTables
+  readonly clock: { now(): number }
+  readonly steering: Pick<MemorySteering, 'record'>
+}
 
 /** The nodes of a memory store. Every method runs synchronously before it returns its promise. */
 export class MemoryNodes implements Nodes {
@@ -57,15 +63,17 @@ export class MemoryNodes implements Nodes {
     const now = this.#parts.clock.now()
     const known = this.#known.get(holder)
     if (!known || isForgotten(known, now)) return false
-    const drain = known.drain ?? { who, at: now, reason: reason ?? null, drainMs }
-    this.#known.set(holder, { ...known, drain })
+    if (known.drain) return true
+    this.#known.set(holder, { ...known, drain: { who, at: now, reason: reason ?? null, drainMs } })
+    this.#parts.steering.record('drain', nodeTarget(holder), { who, ...(reason === undefined ? {} : { reason }) })
     return true
   }
 
-  async undrain(holder: string): Promise<boolean> {
+  async undrain(holder: string, by: SteeredBy): Promise<boolean> {
     const known = this.#known.get(holder)
     if (!known?.drain) return false
     this.#known.set(holder, { ...known, drain: null })
+    this.#parts.steering.record('undrain', nodeTarget(holder), by)
     return true
   }
 

@@ -5,6 +5,7 @@ import { createCommitFunction } from './commit-function.ts'
 import { breakingAfter, discard, quoteSchema } from './connection.ts'
 import { createNodes } from './nodes.ts'
 import { outbox } from './outbox-tables.ts'
+import { createSteering } from './steering.ts'
 
 /**
  * Ids sort by their bytes. All values are text that the codec made: jsonb would reorder keys and refuse U+0000.
@@ -351,6 +352,7 @@ export const migrations: readonly ((schema: string) => string)[] = [
   owners,
   callNotices,
   createNodes,
+  createSteering,
 ]
 
 type MigrateOptions = {

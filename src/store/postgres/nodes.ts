@@ -64,8 +64,8 @@ export function postgresNodes(database: Database): Nodes {
     async drain(holder, { who, reason, drainMs }) {
       return (await database.run(statements.drain, [holder, who, reason ?? null, drainMs])).length > 0
     },
-    async undrain(holder) {
-      return (await database.run(statements.undrain, [holder], 'reject')).length > 0
+    async undrain(holder, { who, reason }) {
+      return (await database.run(statements.undrain, [holder, who, reason ?? null], 'reject')).length > 0
     },
   }
 }
@@ -105,15 +105,21 @@ function nodeStatements(schema: string) {
     },
     drain: {
       name: 'node_drain',
-      text: `UPDATE ${nodes} SET drain_who = CASE WHEN drain_at IS NULL THEN $2 ELSE drain_who END,
-          drain_reason = CASE WHEN drain_at IS NULL THEN $3 ELSE drain_reason END,
-          drain_ms = CASE WHEN drain_at IS NULL THEN $4 ELSE drain_ms END, drain_at = coalesce(drain_at, ${nowMs})
-        WHERE holder = $1 AND forgotten_at > ${nowMs} RETURNING 1`,
+      text: `WITH drained AS (
+          UPDATE ${nodes} SET drain_who = $2, drain_at = ${nowMs}, drain_reason = $3, drain_ms = $4
+          WHERE holder = $1 AND forgotten_at > ${nowMs} AND drain_at IS NULL RETURNING holder
+        ), told AS (
+          SELECT ${schema}.record_act('drain', 'node', '', holder, $2, $3) AS id FROM drained
+        )
+        SELECT 1 FROM ${nodes} WHERE holder = $1 AND forgotten_at > ${nowMs} AND (SELECT count(id) FROM told) >= 0`,
     },
     undrain: {
       name: 'node_undrain',
-      text: `UPDATE ${nodes} SET drain_who = NULL, drain_at = NULL, drain_reason = NULL, drain_ms = NULL
-        WHERE holder = $1 AND drain_at IS NOT NULL RETURNING 1`,
+      text: `WITH undrained AS (
+          UPDATE ${nodes} SET drain_who = NULL, drain_at = NULL, drain_reason = NULL, drain_ms = NULL
+          WHERE holder = $1 AND drain_at IS NOT NULL RETURNING holder
+        )
+        SELECT ${schema}.record_act('undrain', 'node', '', holder, $2, $3) AS id FROM undrained`,
     },
   }
 }

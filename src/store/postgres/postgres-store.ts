@@ -15,6 +15,7 @@ import { leases, movedLogs } from './leases.ts'
 import { postgresNodes } from './nodes.ts'
 import { postgresOutbox } from './outbox.ts'
 import { blobs, modelCalls, snapshots, summaries } from './records.ts'
+import { postgresSteering } from './steering.ts'
 import { postgresUpkeep } from './upkeep/upkeep.ts'
 
 /** Options of `postgresStore`. */
@@ -82,6 +83,7 @@ export function postgresDriver(
     upkeep: postgresUpkeep(database),
     outbox: postgresOutbox(database),
     nodes: postgresNodes(database),
+    steering: postgresSteering(database),
     watchOthers: (emit) => hints.listen(emit),
     async close() {
       await hints.close()

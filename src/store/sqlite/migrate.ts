@@ -266,6 +266,31 @@ CREATE TABLE nodes (
 ) STRICT, WITHOUT ROWID;
 `
 
+/** What is paused, and who steered what: see `Steering`. */
+const steering = `
+CREATE TABLE pauses (
+  kind TEXT NOT NULL,
+  tenant TEXT NOT NULL,
+  name TEXT NOT NULL,
+  id INTEGER NOT NULL,
+  who TEXT NOT NULL,
+  at INTEGER NOT NULL,
+  reason TEXT,
+  PRIMARY KEY (kind, tenant, name)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX pauses_by_age ON pauses (id);
+CREATE TABLE steering_acts (
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  act TEXT NOT NULL,
+  kind TEXT NOT NULL,
+  tenant TEXT NOT NULL,
+  name TEXT NOT NULL,
+  who TEXT NOT NULL,
+  at INTEGER NOT NULL,
+  reason TEXT
+) STRICT;
+`
+
 /** The schema version is the number of migrations that have run. Must only be appended to. */
 const migrations: readonly string[] = [
   createTables,
@@ -280,6 +305,7 @@ const migrations: readonly string[] = [
   owners,
   callNotices,
   nodes,
+  steering,
 ]
 
 export const knownVersion = migrations.length

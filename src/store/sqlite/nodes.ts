@@ -10,9 +10,11 @@ import {
   silentAfterBeats,
   unknownNode,
 } from '../nodes.ts'
+import { nodeTarget, type SteeredBy } from '../steered-by.ts'
 import type { Connection } from './connection.ts'
 import type { Database } from './database.ts'
 import type { GroupCommit } from './group-commit.ts'
+import { recordAct } from './steering.ts'
 
 export function sqliteNodes(connection: Connection, commits: GroupCommit): Nodes {
   return {
@@ -23,11 +25,7 @@ export function sqliteNodes(connection: Connection, commits: GroupCommit): Nodes
       }),
     list: () => connection.read((db) => db.snapshot(() => list(db))),
     drain: (holder, request) => commits.write((db) => drain(db, holder, request)),
-    undrain: (holder) =>
-      commits.write((db) => {
-        const clear = 'drain_who = NULL, drain_at = NULL, drain_reason = NULL, drain_ms = NULL'
-        return db.run(`UPDATE nodes SET ${clear} WHERE holder = ? AND drain_at IS NOT NULL`, holder) > 0
-      }),
+    undrain: (holder, by) => commits.write((db) => undrain(db, holder, by)),
   }
 }
 
@@ -103,13 +101,18 @@ function list(db: Database): NodeState[] {
   )
 }
 
-function drain(db: Database, holder: string, { who, reason, drainMs }: NewDrain): boolean {
+function undrain(db: Database, holder: string, by: SteeredBy): boolean {
+  const clear = 'drain_who = NULL, drain_at = NULL, drain_reason = NULL, drain_ms = NULL'
+  const wasDraining = db.run(`UPDATE nodes SET ${clear} WHERE holder = ? AND drain_at IS NOT NULL`, holder) > 0
+  if (wasDraining) recordAct(db, 'undrain', nodeTarget(holder), by)
+  return wasDraining
+}
+
+function drain(db: Database, holder: string, { drainMs, ...by }: NewDrain): boolean {
   const isKnown = db.get('SELECT 1 FROM nodes WHERE holder = ? AND forgotten_at > ?', holder, Date.now()) !== undefined
   const set = 'drain_who = ?, drain_at = ?, drain_reason = ?, drain_ms = ?'
-  if (isKnown)
-    db.run(
-      `UPDATE nodes SET ${set} WHERE holder = ? AND drain_at IS NULL`,
-      ...[who, Date.now(), reason ?? null, drainMs, holder],
-    )
+  const sql = `UPDATE nodes SET ${set} WHERE holder = ? AND drain_at IS NULL`
+  if (isKnown && db.run(sql, by.who, Date.now(), by.reason ?? null, drainMs, holder) > 0)
+    recordAct(db, 'drain', nodeTarget(holder), by)
   return isKnown
 }

@@ -37,6 +37,7 @@ import {
   putSnapshot,
   putSummary,
 } from './records.ts'
+import { sqliteSteering } from './steering.ts'
 import { sqliteUpkeep } from './upkeep/upkeep.ts'
 
 /** Options of `sqliteStore`. */
@@ -121,6 +122,7 @@ export function sqliteDriver({ path, busyTimeoutMs, logger }: SqliteDriverOption
     upkeep: sqliteUpkeep(connection, commits),
     outbox: sqliteOutbox(connection, commits),
     nodes: sqliteNodes(connection, commits),
+    steering: sqliteSteering(connection, commits),
     watchOthers: (emit) => watchOthers(connection, logger, emit),
     async close() {
       connection.close()

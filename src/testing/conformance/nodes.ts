@@ -79,8 +79,8 @@ export function nodes({ describe, test, testTwoStores, testLeaping, expect, refu
         expect(stateOf(await nodes.list(), 'worker')!.drain).toEqual(drain)
         expect(await nodes.drain('worker', { who: 'ops/bob', drainMs: 1 })).toBe(true)
         expect(await nodes.beat(worker)).toEqual(drain)
-        expect(await nodes.undrain('worker')).toBe(true)
-        expect(await nodes.undrain('worker')).toBe(false)
+        expect(await nodes.undrain('worker', { who: 'ops/bob' })).toBe(true)
+        expect(await nodes.undrain('worker', { who: 'ops/bob' })).toBe(false)
         expect(await nodes.beat(worker)).toBe(null)
         expect(await nodes.drain('no such node', { who: 'ops/ada', drainMs: 1 })).toBe(false)
       },
@@ -92,7 +92,7 @@ export function nodes({ describe, test, testTwoStores, testLeaping, expect, refu
       const drain = await nodes.beat(worker)
       await nodes.leave('worker')
       expect(await nodes.beat({ ...worker, drain })).toEqual(drain)
-      await nodes.undrain('worker')
+      await nodes.undrain('worker', { who: 'ops/bob' })
       expect(await nodes.beat({ ...worker, drain })).toBe(null)
     })
 
