@@ -7,6 +7,7 @@ import type { Agent } from '../define/agent.ts'
 import { ContextMemories } from '../prompt/assemble-prompt.ts'
 import type { Snapshots } from '../snapshot/snapshots.ts'
 import type { Store } from '../store/store.ts'
+import { KnownPauses } from '../store/known-pauses.ts'
 import { WorkingSets } from '../store/working-sets.ts'
 import { BackgroundTasks, KeepAlive } from './background-tasks.ts'
 import type { FlowRegistry } from './flow/flow-registry.ts'
@@ -49,6 +50,7 @@ export type EngineNode = Omit<NodeSettings, 'scope' | 'missingToolMs'> & {
   /** For failures of the store that are tried again. Logs the same failure only once in a while. */
   readonly warnOfStore: Logger['warn']
   readonly channels: Channels
+  readonly pauses: KnownPauses
   readonly workingSets: WorkingSets
   readonly flowStates: FlowStates
   readonly contextMemories: ContextMemories
@@ -67,6 +69,7 @@ export function createNode({ scope, missingToolMs, ...settings }: NodeSettings):
     holder: `runtime-${uuidV7()}`,
     warnOfStore: rateLimited(logger, () => clock.now()),
     channels: new Channels(store, workingSets, clock),
+    pauses: new KnownPauses(store.steering, clock),
     workingSets,
     flowStates: new FlowStates(),
     contextMemories: new ContextMemories(),

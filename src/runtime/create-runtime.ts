@@ -12,7 +12,6 @@ import { createNode, type EngineNode } from '../engine/node.ts'
 import { Deliveries } from '../engine/outbox/deliveries.ts'
 import { checkScope } from '../engine/scopes.ts'
 import { checkDuration } from '../store/checks.ts'
-import { nodesOf } from '../store/nodes.ts'
 import { outboxOf } from '../store/outbox.ts'
 import { askAgent } from './ask-agent.ts'
 import type { Authorize } from './authorize/authorize.ts'
@@ -23,6 +22,7 @@ import type { Runtime, RuntimeOptions } from './runtime.ts'
 import type { Authorization, RuntimeContext } from './runtime-context.ts'
 import { allSubscribers, readRuntimeOptions } from './runtime-options.ts'
 import { signedFiles } from './signed-files.ts'
+import { steeringVerbs } from './steer.ts'
 import { verbs } from './verbs.ts'
 
 const defaultDrainMs = 10_000
@@ -53,7 +53,7 @@ export function createRuntime<const Agents extends readonly Agent[]>(
     },
   }
   const disconnect = connect(context, auditTtlMs, deliveries)
-  const heartbeat = new NodeHeartbeat(node, { works: worker !== null, onDrain: () => {} })
+  const heartbeat = new NodeHeartbeat(node, { works: worker !== null, onDrain: (drain) => worker?.drain(drain?.drainMs ?? null) })
   // A build must change nothing.
   if (!currentBuild()) heartbeat.start()
   worker?.startPolling(askAgent(context), (ref) => context.hints.hint(ref))
@@ -78,7 +78,7 @@ export function createRuntime<const Agents extends readonly Agent[]>(
     failedDeliveries: async (page) => outboxOf(node.store).failed(page),
     retryDeliveries: async (ids) => outboxOf(node.store).endFailed(ids, 'retry'),
     discardDeliveries: async (ids) => outboxOf(node.store).endFailed(ids, 'discard'),
-    nodes: async () => nodesOf(node.store).list(),
+    ...steeringVerbs(context, heartbeat),
     removeSubscriber: async (name) => outboxOf(node.store).removeSubscriber(name),
     signedFiles: signedFiles(node),
     readiness: () => readinessOf({ store: node.store, clock: node.clock, worker, timeoutMs: readinessMs }),

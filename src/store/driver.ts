@@ -1,6 +1,6 @@
 import type { ConversationStatus } from '../log/fsm-state.ts'
 import type { ClaimOptions, ClaimOutcome, KnownLease, LeaseNews } from './lease.ts'
-import type { Nodes } from './nodes.ts'
+import type { NodesDriver } from './nodes.ts'
 import type { Outbox } from './outbox.ts'
 import type {
   ConversationFilter,
@@ -140,7 +140,7 @@ export type Driver = {
   /** For subscribers. Optional. */
   readonly outbox?: Outbox
   /** For sight of the processes. Optional. */
-  readonly nodes?: Nodes
+  readonly nodes?: NodesDriver
   /** For pauses. Optional. */
   readonly steering?: SteeringDriver
   /** Called once, when no operation is running any more. */

@@ -2,6 +2,7 @@ import { readOptions } from '../base/errors/read-options.ts'
 import { InvalidArgumentError, SteeringUnsupportedError } from '../base/errors/store-errors.ts'
 import { checkDuration, checkHolder, checkId, checkWhole, readList } from './checks.ts'
 import { encodedReason, readBy, type SteeredBy, withReason } from './steered-by.ts'
+import { type ReadWorkPage, readWorkPage, type WorkPage, type WorkRow } from './work-rows.ts'
 
 /**
  * What a store may offer beside its contract: which processes there are. Each runtime says so in every beat, also one that runs nothing, and is forgotten when it
@@ -18,7 +19,14 @@ export type Nodes = {
   drain(holder: string, drain: NewDrain): Promise<boolean>
   /** Lets it work again. False when it does not drain. */
   undrain(holder: string, by: SteeredBy): Promise<boolean>
+  /** What is due, held or quarantined, over all tenants, the oldest first. */
+  work(page?: WorkPage): Promise<WorkRow[]>
+  /** Null when there is no such conversation. */
+  workOf(tenant: string, id: string): Promise<WorkRow | null>
 }
+
+/** What a backend implements. Reasons are encoded. `createStore` turns it into `Nodes`. */
+export type NodesDriver = Omit<Nodes, 'work'> & { work(page: ReadWorkPage): Promise<WorkRow[]> }
 
 /** What a node says of itself. */
 export type NodeBeat = {
@@ -96,7 +104,7 @@ export function nodesOf(store: { readonly nodes?: Nodes }): Nodes {
 }
 
 /** Checks what callers pass, once for all backends. Reasons reach the driver encoded, because they are free text. */
-export function checkedNodes(driver: Nodes): Nodes {
+export function checkedNodes(driver: NodesDriver): Nodes {
   return {
     async beat(input) {
       const drain = await driver.beat(readBeat(input))
@@ -119,6 +127,12 @@ export function checkedNodes(driver: Nodes): Nodes {
     async undrain(holder, by) {
       checkHolder(holder)
       return driver.undrain(holder, readBy(by))
+    },
+    work: async (page) => driver.work(readWorkPage(page)),
+    async workOf(tenant, id) {
+      checkId('tenant', tenant)
+      checkId('conversation id', id)
+      return driver.workOf(tenant, id)
     },
   }
 }

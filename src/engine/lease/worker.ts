@@ -14,6 +14,7 @@ import type { EngineNode } from '../node.ts'
 import { workOnConversation } from '../turn/drive.ts'
 import { Claims, isHopeless, SkippedConversations } from './claims.ts'
 import { type HeldConversation, type HeldLease, LeaseKeeper, momentOf } from './lease-keeper.ts'
+import { NodeDrain } from './node-drain.ts'
 import { releaseAllWithin, ShutdownSnapshots, waitForAll } from './shutdown.ts'
 
 /** A conversation this process works on. `lease` is null while it is asked for, `owner` while it is being loaded. */
@@ -35,6 +36,7 @@ export class Worker implements WorkStarter {
   readonly #expected = new Map<string, Expected>()
   readonly #leases: LeaseKeeper
   readonly #claims: Claims
+  readonly #drain: NodeDrain
   readonly #cancelTimers: (() => void)[] = []
   readonly #tellOfFailure: Logger['error']
   readonly #looking = new Backoff()
@@ -65,6 +67,7 @@ export class Worker implements WorkStarter {
       onGrown: (hint) => this.hint(hint),
       onGivenBack: () => void this.#look(),
     })
+    this.#drain = new NodeDrain(node.clock, () => this.#taken.values())
     this.#claims = new Claims(node, this.#leases, () => void (this.#isClosed || this.#look()))
     this.#shutdown = node.snapshots ? new ShutdownSnapshots(node) : null
   }
@@ -176,7 +179,7 @@ export class Worker implements WorkStarter {
   }
 
   get #room(): number {
-    return this.#node.maxConcurrentTurns + this.#patient - this.#taken.size
+    return this.#drain.isOn ? 0 : this.#node.maxConcurrentTurns + this.#patient - this.#taken.size
   }
 
   allowOneMore(): () => void {
@@ -192,6 +195,13 @@ export class Worker implements WorkStarter {
     if (agent) return (lease, known, entry) => this.#driveConversation(ref, agent, lease, known, entry)
     const isFlow = this.#node.flows.sessionAgents().includes(name)
     return isFlow ? (lease, _, entry) => this.#driveFlow(ref, lease, entry) : null
+  }
+
+  /** Takes nothing more, and hands over what it still holds after `drainMs`; null: works again. */
+  drain(drainMs: number | null): void {
+    if (drainMs !== null) return this.#drain.begin(drainMs)
+    this.#drain.end()
+    void this.#look()
   }
 
   get isClosed(): boolean {
@@ -314,6 +324,7 @@ export class Worker implements WorkStarter {
     entry.owner = owner
     owner.hint(entry.hintedSeq)
     if (entry.lease?.isLost) owner.loseLease()
+    if (this.#drain.isOver) void owner.close()
   }
 
   /** Skips a conversation after an error: until its log grows where waiting does not help, as for a log that this version cannot fold; else for a while. */

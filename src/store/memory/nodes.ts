@@ -6,12 +6,13 @@ import {
   type NewDrain,
   type NodeBeat,
   type NodeState,
-  type Nodes,
+  type NodesDriver,
   silentAfterBeats,
   unknownNode,
 } from '../nodes.ts'
 import { nodeTarget, type SteeredBy } from '../steered-by.ts'
-import type { MemoryTables } from './memory-tables.ts'
+import { type ReadWorkPage, type StoredWork, type WorkRow, workRowOf } from '../work-rows.ts'
+import { byteOrder, type ConversationRow, type MemoryTables } from './memory-tables.ts'
 import type { MemorySteering } from './steering.ts'
 
 type Known = NodeBeat & { readonly startedAt: number; readonly seenAt: number }
@@ -23,7 +24,7 @@ type Parts = {
 }
 
 /** The nodes of a memory store. Every method runs synchronously before it returns its promise. */
-export class MemoryNodes implements Nodes {
+export class MemoryNodes implements NodesDriver {
   readonly #parts: Parts
   readonly #known = new Map<string, Known>()
 
@@ -77,6 +78,23 @@ export class MemoryNodes implements Nodes {
     return true
   }
 
+  async work({ state, agent, limit, after }: ReadWorkPage): Promise<WorkRow[]> {
+    const now = this.#parts.clock.now()
+    const rows: WorkRow[] = []
+    for (const [tenant, { conversations }] of this.#parts.tables.tenants())
+      for (const row of conversations.values()) rows.push(workRowOf(storedWork(tenant, row), now))
+    return rows
+      .filter((row) => row.state === state && (agent === null || row.agent === agent))
+      .filter((row) => after === null || inOrder(after, row) < 0)
+      .sort(inOrder)
+      .slice(0, limit)
+  }
+
+  async workOf(tenant: string, id: string): Promise<WorkRow | null> {
+    const row = this.#parts.tables.tenant(tenant).conversations.get(id)
+    return row ? workRowOf(storedWork(tenant, row), this.#parts.clock.now()) : null
+  }
+
   #leases(): Map<string, { held: number; nextLapseAt: number }> {
     const leases = new Map<string, { held: number; nextLapseAt: number }>()
     for (const [, { conversations }] of this.#parts.tables.tenants()) {
@@ -89,6 +107,18 @@ export class MemoryNodes implements Nodes {
     }
     return leases
   }
+}
+
+type Place = Pick<WorkRow, 'tenant' | 'id' | 'at'>
+
+function inOrder(one: Place, other: Place): number {
+  return one.at - other.at || byteOrder(one.tenant, other.tenant) || byteOrder(one.id, other.id)
+}
+
+function storedWork(tenant: string, { columns, lease, wakeAt }: ConversationRow): StoredWork {
+  const { id, agent, updatedAt } = columns
+  const { holder = null, epoch = null, until = null, claimedAt = null, lapsed = [] } = lease ?? {}
+  return { tenant, id, agent, wakeAt, holder, epoch, until, claimedAt, lapses: lapsed.length, updatedAt }
 }
 
 function isForgotten({ seenAt, everyMs }: Known, now: number): boolean {

@@ -1,6 +1,7 @@
 import { quarantineHolder } from '../lease.ts'
-import { type Drain, forgottenAfter, mostNodes, type NodeState, type Nodes, silentAfterBeats } from '../nodes.ts'
-import { arrayLiteral, nowMs } from './columns.ts'
+import { type Drain, forgottenAfter, mostNodes, type NodeState, type NodesDriver, silentAfterBeats } from '../nodes.ts'
+import { type StoredWork, workRowOf } from '../work-rows.ts'
+import { arrayLiteral, isQuarantined, nowMs } from './columns.ts'
 import type { Database } from './database.ts'
 
 /** Which processes there are. No index beside the key: a beat then changes its row in place. */
@@ -39,7 +40,7 @@ function drainIn({ drainWho, drainAt, drainReason, drainMs }: DrainColumns): Dra
   return drainAt === null ? null : { who: drainWho!, at: drainAt, reason: drainReason, drainMs: drainMs! }
 }
 
-export function postgresNodes(database: Database): Nodes {
+export function postgresNodes(database: Database): NodesDriver {
   const statements = nodeStatements(database.schema)
   return {
     async beat(node) {
@@ -61,6 +62,17 @@ export function postgresNodes(database: Database): Nodes {
         drain: drainIn({ drainWho, drainAt, drainReason, drainMs }),
       }))
     },
+    async work({ state, agent, limit, after }) {
+      const values = [agent, limit, after?.at ?? null, after?.tenant ?? null, after?.id ?? null]
+      const rows = await database.run<StoredWork & { readonly now: number }>(statements.work[state], values)
+      return rows.map(({ now, ...row }) => workRowOf(row, now))
+    },
+    async workOf(tenant, id) {
+      const [row] = await database.run<StoredWork & { readonly now: number }>(statements.workOf, [tenant, id])
+      if (!row) return null
+      const { now, ...stored } = row
+      return workRowOf(stored, now)
+    },
     async drain(holder, { who, reason, drainMs }) {
       return (await database.run(statements.drain, [holder, who, reason ?? null, drainMs])).length > 0
     },
@@ -72,6 +84,13 @@ export function postgresNodes(database: Database): Nodes {
 
 function nodeStatements(schema: string) {
   const nodes = `${schema}.nodes`
+  const workColumns = `SELECT c.tenant, c.id, c.agent, c.wake_at AS "wakeAt", c.holder, c.epoch, c.leased_until AS until, c.claimed_at AS "claimedAt",
+    coalesce(cardinality(c.lapsed), 0) AS lapses, c.updated_at AS "updatedAt", (SELECT ${nowMs}) AS now FROM ${schema}.conversations c`
+  const work = (name: string, where: string, at: string) => ({
+    name: `work_${name}`,
+    text: `${workColumns} WHERE ${where} AND ($1::text IS NULL OR c.agent = $1)
+      AND ($3::bigint IS NULL OR (${at}, c.tenant, c.id) > ($3::bigint, $4::text, $5::text)) ORDER BY ${at}, c.tenant, c.id LIMIT $2`,
+  })
   return {
     // Forgotten rows that another beat is removing are left to it, so that beats never wait for each other.
     beat: {
@@ -87,6 +106,12 @@ function nodeStatements(schema: string) {
           seen_at = excluded.seen_at, forgotten_at = excluded.forgotten_at
         RETURNING ${drainColumns}`,
     },
+    work: {
+      due: work('due', `c.wake_at <= (SELECT ${nowMs}) AND (c.epoch IS NULL OR c.leased_until <= ${nowMs})`, 'c.wake_at'),
+      held: work('held', `c.holder IS NOT NULL AND NOT ${isQuarantined} AND c.leased_until > ${nowMs}`, 'coalesce(c.claimed_at, 0)'),
+      quarantined: work('quarantined', isQuarantined, 'coalesce(c.claimed_at, 0)'),
+    },
+    workOf: { name: 'work_of', text: `${workColumns} WHERE c.tenant = $1 AND c.id = $2` },
     leave: { name: 'node_leave', text: `DELETE FROM ${nodes} WHERE holder = $1` },
     list: {
       name: 'node_list',

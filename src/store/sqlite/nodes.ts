@@ -1,4 +1,4 @@
-import { quarantineHolder } from '../lease.ts'
+import { quarantineHolder, quarantineUntil } from '../lease.ts'
 import {
   type Drain,
   forgottenAfter,
@@ -6,17 +6,18 @@ import {
   type NewDrain,
   type NodeBeat,
   type NodeState,
-  type Nodes,
+  type NodesDriver,
   silentAfterBeats,
   unknownNode,
 } from '../nodes.ts'
 import { nodeTarget, type SteeredBy } from '../steered-by.ts'
+import { type ReadWorkPage, type StoredWork, type WorkRow, workRowOf } from '../work-rows.ts'
 import type { Connection } from './connection.ts'
 import type { Database } from './database.ts'
 import type { GroupCommit } from './group-commit.ts'
 import { recordAct } from './steering.ts'
 
-export function sqliteNodes(connection: Connection, commits: GroupCommit): Nodes {
+export function sqliteNodes(connection: Connection, commits: GroupCommit): NodesDriver {
   return {
     beat: (node) => commits.write((db) => beat(db, node)),
     leave: (holder) =>
@@ -25,8 +26,66 @@ export function sqliteNodes(connection: Connection, commits: GroupCommit): Nodes
       }),
     list: () => connection.read((db) => db.snapshot(() => list(db))),
     drain: (holder, request) => commits.write((db) => drain(db, holder, request)),
+    work: (page) => connection.read((db) => db.snapshot(() => work(db, page))),
+    workOf: (tenant, id) =>
+      connection.read((db) => {
+        const row = db.get<StoredWork>(`${workColumns} WHERE tenant = ? AND id = ?`, tenant, id)
+        return row ? workRowOf(row, Date.now()) : null
+      }),
     undrain: (holder, by) => commits.write((db) => undrain(db, holder, by)),
   }
+}
+
+const workColumns = `SELECT tenant, id, agent, wake_at AS wakeAt, lease_holder AS holder, lease_epoch AS epoch, lease_until AS until,
+  claimed_at AS claimedAt, coalesce(json_array_length(lapsed), 0) AS lapses, updated_at AS updatedAt FROM conversations`
+
+/** What is due is found agent by agent, as the index has it; what is held or quarantined is few. */
+function work(db: Database, { state, agent, limit, after }: ReadWorkPage): WorkRow[] {
+  const now = Date.now()
+  const at = state === 'due' ? 'wake_at' : 'coalesce(claimed_at, 0)'
+  const isAfter = after ? `AND (${at}, tenant, id) > (?, ?, ?)` : ''
+  const place = after ? [after.at, after.tenant, after.id] : []
+  const of = (where: string, ...values: (string | number)[]): StoredWork[] =>
+    db.all<StoredWork>(
+      `${workColumns} INDEXED BY conversations_agenda WHERE ${where} ${isAfter} ORDER BY ${at}, tenant, id LIMIT ?`,
+      ...[...values, ...place, limit],
+    )
+  const ofAgent = agent === null ? '' : 'AND agent = ?'
+  const agentValue = agent === null ? [] : [agent]
+  const found =
+    state === 'due'
+      ? [
+          ...(agent === null ? dueAgents(db) : [agent]).flatMap((name) =>
+            of('lease_holder IS NULL AND agent = ? AND wake_at <= ?', name, now),
+          ),
+          ...of(`lease_holder IS NOT NULL AND lease_until <= ? AND wake_at <= ? ${ofAgent}`, now, now, ...agentValue),
+        ]
+      : state === 'quarantined'
+        ? of(`lease_holder = ? AND lease_until = ${quarantineUntil} ${ofAgent}`, quarantineHolder, ...agentValue)
+        : of(
+            `lease_holder IS NOT NULL AND lease_holder <> ? AND lease_until > ? ${ofAgent}`,
+            ...[quarantineHolder, now, ...agentValue],
+          )
+  const rows = found.map((row) => workRowOf(row, now))
+  return rows
+    .sort((one, other) => one.at - other.at || order(one.tenant, other.tenant) || order(one.id, other.id))
+    .slice(0, limit)
+}
+
+/** The agents with a wake-up, each by one step in the index. */
+function dueAgents(db: Database): string[] {
+  const next = 'SELECT min(agent) FROM conversations INDEXED BY conversations_agenda WHERE wake_at IS NOT NULL AND lease_holder IS NULL'
+  return db
+    .all<{ agent: string }>(
+      `WITH RECURSIVE agents (agent) AS (
+         SELECT (${next}) UNION ALL SELECT (${next} AND conversations.agent > agents.agent) FROM agents WHERE agents.agent IS NOT NULL
+       ) SELECT agent FROM agents WHERE agent IS NOT NULL`,
+    )
+    .map(({ agent }) => agent)
+}
+
+function order(one: string, other: string): number {
+  return Buffer.compare(Buffer.from(one), Buffer.from(other))
 }
 
 type DrainColumns = {
