@@ -4,6 +4,7 @@ import { InvalidArgumentError, StoreClosedError } from '../base/errors/store-err
 import type { Logger } from '../base/logger.ts'
 import { safeLogger } from '../base/redact/redacting-logger.ts'
 import { checkDuration, checkHolder, checkId, readDueWork, readKnownLeases, readWatchedLogs } from './checks.ts'
+import { dueClaims } from './claim-due.ts'
 import type { Driver } from './driver.ts'
 import { ExpiryLoop, HintBus } from './expiry-loop.ts'
 import { HeldLeases, type KnownLease, type LeaseNews } from './lease.ts'
@@ -80,6 +81,7 @@ export function createStore(driver: Driver, options: StoreOptions = {}, clock: C
       const query = readDueWork(input)
       return query.agents.length === 0 ? [] : guarded.dueWork(query)
     },
+    claimDue: dueClaims(guarded, context.leases),
     async renewLeases(holder, ttlMs) {
       const { lost } = await keepLeases(holder, ttlMs, context.leases.of(holder))
       return lost.map(({ tenant, id }) => ({ tenant, id }))

@@ -3,6 +3,7 @@ import type { BlobRef } from '../log/blob-ref.ts'
 import type { LogEvent, NewEvent } from '../log/events.ts'
 import type { ConversationStatus, FsmState } from '../log/fsm-state.ts'
 import type { Change, CommitResult } from './change.ts'
+import type { ClaimedDue, DueClaim } from './claim-due.ts'
 import type { ClaimOptions, ClaimOutcome, KnownLease, LeaseNews } from './lease.ts'
 import type { Nodes } from './nodes.ts'
 import type { Outbox } from './outbox.ts'
@@ -33,6 +34,11 @@ export type Store = TenantStore & {
   forTenant(tenant: string): TenantStore
   /** Conversations of any tenant whose wake-up is due and that have no holder, the longest due first. */
   dueWork(query: DueWorkQuery): Promise<ConversationRef[]>
+  /**
+   * Takes the leases of due conversations, the longest due first. What was found so is not certain to be all: what others are taking is left out. Where it rejects, leases may have
+   * been taken: they are strays, see `keepLeases`.
+   */
+  claimDue(claim: DueClaim): Promise<ClaimedDue[]>
   /** Extends every lease that this holder took through this store; returns those it no longer has. */
   renewLeases(holder: string, ttlMs: number): Promise<ConversationRef[]>
   /**

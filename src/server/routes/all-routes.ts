@@ -3,6 +3,7 @@ import type { JsonObject } from '../../base/json.ts'
 import { json } from '../answer.ts'
 import type { Route } from '../route.ts'
 import { conversationRoutes, fileRoutes, liveRoutes, recordRoutes } from './conversations.ts'
+import { fleetRoutes } from './fleet.ts'
 import { flowRoutes } from './flows.ts'
 import { storeRoutes } from './store.ts'
 import { outboxRoutes, tenantRoutes } from './tenant.ts'
@@ -123,4 +124,5 @@ export const allRoutes: readonly Route[] = [
   ...uiRoutes,
   ...storeRoutes,
   ...outboxRoutes,
+  ...fleetRoutes,
 ]

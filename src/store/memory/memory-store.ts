@@ -1,11 +1,12 @@
 import { type Clock, systemClock } from '../../base/clock.ts'
 import { uuidV7 } from '../../base/uuid-v7.ts'
+import { type ClaimedRow, DueChoice } from '../claim-due.ts'
 import { createStore, type StoreOptions } from '../create-store.ts'
 import type { Driver, DueCall, StoredCall, StoredConversation, StoredEventRange, StoredSummary } from '../driver.ts'
 import { ClockWatch, isSuspect, judgeClaim, type KnownLease, leaseNews, withoutLapse } from '../lease.ts'
-import { fitsBeside } from '../records.ts'
+import { type ConversationRef, fitsBeside } from '../records.ts'
 import { fittingRows, forkParents, lowerAscii, rowBytes, searchedText } from '../rows.ts'
-import type { Store } from '../store.ts'
+import type { DueWorkQuery, Store } from '../store.ts'
 import { commitChange } from './commit-change.ts'
 import { changedSince, tally } from './figures.ts'
 import {
@@ -47,6 +48,26 @@ export function memoryDriver(clock: Pick<Clock, 'now'> = systemClock, newId: () 
     pauseOf(tables.pauses, { tenant, id, agent }) !== null
   const clockWatch = new ClockWatch()
   const rowOf = (tenant: string, id: string) => tables.tenant(tenant).conversations.get(id)
+
+  function findDue({ agents, limit, suspects = limit, leaseMs }: DueWorkQuery): ConversationRef[] {
+    const now = clock.now()
+    const news = clockWatch.observe(now)
+    if (news !== 'forward') repairAfterClockChange(tables, now, news, leaseMs)
+    clockWatch.repairedAt(now)
+    const due: { tenant: string; id: string; wakeAt: number; isSuspect: boolean }[] = []
+    for (const [tenant, { conversations }] of tables.tenants()) {
+      for (const [id, row] of conversations) {
+        const { agent } = row.columns
+        if (row.wakeAt === null || row.wakeAt > now || isLeased(row, now)) continue
+        if (agent === null || !agents.includes(agent) || isPaused(tenant, id, agent)) continue
+        due.push({ tenant, id, wakeAt: row.wakeAt, isSuspect: isSuspect(row.lease, now) })
+      }
+    }
+    due.sort((left, right) => left.wakeAt - right.wakeAt)
+    const chosen = new Set(due.filter((one) => one.isSuspect).slice(0, suspects))
+    const found = due.filter((one) => !one.isSuspect || chosen.has(one))
+    return found.slice(0, limit).map(({ tenant, id }) => ({ tenant, id }))
+  }
 
   return {
     durable: false,
@@ -248,24 +269,27 @@ export function memoryDriver(clock: Pick<Clock, 'now'> = systemClock, newId: () 
       }
       return leaseNews(known, rows)
     },
-    async dueWork({ agents, limit, suspects = limit, leaseMs }) {
+    async dueWork(query) {
+      return findDue(query)
+    },
+    async claimDue(claim) {
+      const { holder, ttlMs } = claim
+      const choice = new DueChoice(claim)
       const now = clock.now()
-      const news = clockWatch.observe(now)
-      if (news !== 'forward') repairAfterClockChange(tables, now, news, leaseMs)
-      clockWatch.repairedAt(now)
-      const due: { tenant: string; id: string; wakeAt: number; isSuspect: boolean }[] = []
-      for (const [tenant, { conversations }] of tables.tenants()) {
-        for (const [id, row] of conversations) {
-          const { agent } = row.columns
-          if (row.wakeAt === null || row.wakeAt > now || isLeased(row, now)) continue
-          if (agent === null || !agents.includes(agent) || isPaused(tenant, id, agent)) continue
-          due.push({ tenant, id, wakeAt: row.wakeAt, isSuspect: isSuspect(row.lease, now) })
-        }
+      const claimed: ClaimedRow[] = []
+      for (const { tenant, id } of findDue({ agents: claim.agents, ...choice.query, leaseMs: ttlMs })) {
+        const row = rowOf(tenant, id)!
+        const takes = choice.asksFor(tenant, id) && choice.takes(tenant, columnsOf(row))
+        if (!takes || claimed.length >= claim.limit) continue
+        const terms = { holder, ttlMs, suspects: choice.hasPlaceForSuspect, epoch: () => tables.nextEpoch() }
+        const { outcome, lease } = judgeClaim(row.lease, terms, now)
+        if (!lease || (outcome.type !== 'taken' && outcome.type !== 'quarantined')) continue
+        row.lease = lease
+        const { epoch, lapsed } = lease
+        const read = { ...columnsOf(row), idleSeq: row.idleSeq }
+        claimed.push(choice.claimed({ tenant, type: outcome.type, epoch, lapses: lapsed.length, row: read }))
       }
-      due.sort((left, right) => left.wakeAt - right.wakeAt)
-      const chosen = new Set(due.filter((one) => one.isSuspect).slice(0, suspects))
-      const found = due.filter((one) => !one.isSuspect || chosen.has(one))
-      return found.slice(0, limit).map(({ tenant, id }) => ({ tenant, id }))
+      return claimed
     },
 
     async movedLogs(watched) {

@@ -1,9 +1,10 @@
 import type { Driver } from '../driver.ts'
 import { type ClockChange, ClockWatch, type LeaseRef, longestLease, mostLapses } from '../lease.ts'
+import { claimDue } from './claim-due.ts'
 import { arrayLiteral, claimedColumns, isNotPaused, isQuarantined, isSuspect, lapsedAfter, nowMs } from './columns.ts'
 import type { Database } from './database.ts'
 
-type Methods = 'claimLease' | 'releaseLease' | 'takeBackLapse' | 'unquarantine' | 'renewLeases' | 'dueWork'
+type Methods = 'claimLease' | 'releaseLease' | 'takeBackLapse' | 'unquarantine' | 'renewLeases' | 'dueWork' | 'claimDue'
 
 type ClaimRow = {
   readonly type: 'taken' | 'quarantined' | 'suspect'
@@ -99,6 +100,7 @@ export function leases(database: Database): Pick<Driver, Methods> {
   const clockWatch = new ClockWatch()
   const correct = repairAfterClockChange(database)
   return {
+    claimDue: claimDue(database, { watch: clockWatch, correct }),
     async claimLease(tenant, id, holder, ttlMs, { suspects }) {
       const [row] = await database.run<ClaimRow>(claim, [tenant, id, holder, ttlMs, suspects])
       if (!row) return { type: 'held' }

@@ -129,27 +129,31 @@ const heldNoLonger = 'lease_holder IS NOT NULL AND lease_until <= ?'
 /** Whether a claim would find lapses. */
 const isSuspect = `(lapsed IS NOT NULL OR lease_until - claimed_at <= ${lapseWithinMs})`
 
+/** One consistent read of `dueIn`. */
+export function dueWork(db: Database, query: DueWorkQuery): ConversationRef[] {
+  return db.snapshot(() => dueIn(db, query))
+}
+
 /**
  * Walks the index for each agent, so that work for unknown agents costs nothing: first the conversations without a lease, then those whose lease has lapsed.
- * Where nothing is paused, the statements do not ask for it.
+ * Where nothing is paused, the statements do not ask for it. Must run inside a transaction.
  */
-export function dueWork(db: Database, { agents, limit, suspects = limit }: DueWorkQuery): ConversationRef[] {
+export function dueIn(db: Database, { agents, limit, suspects = limit }: DueWorkQuery): ConversationRef[] {
   const now = Date.now()
   const all = [...new Set(agents)]
   const sorted = (rows: DueRow[]): DueRow[] => rows.sort((left, right) => left.wakeAt - right.wakeAt)
-  const rows = db.snapshot(() => {
-    const dueOf = soonest(hasPauses(db))
-    const free = all.flatMap((agent) => [
-      ...db.all<DueRow>(`${due} lease_holder IS NULL ${dueOf}`, agent, now, limit),
-      ...db.all<DueRow>(`${due} ${heldNoLonger} AND ${isSuspect} IS NOT TRUE ${dueOf}`, now, agent, now, limit),
-    ])
-    if (suspects === 0) return free
-    const suspected = all.flatMap((agent) =>
-      db.all<DueRow>(`${due} ${heldNoLonger} AND ${isSuspect} IS TRUE ${dueOf}`, now, agent, now, suspects),
-    )
-    return [...free, ...sorted(suspected).slice(0, suspects)]
-  })
-  return sorted(rows)
+  const dueOf = soonest(hasPauses(db))
+  const free = all.flatMap((agent) => [
+    ...db.all<DueRow>(`${due} lease_holder IS NULL ${dueOf}`, agent, now, limit),
+    ...db.all<DueRow>(`${due} ${heldNoLonger} AND ${isSuspect} IS NOT TRUE ${dueOf}`, now, agent, now, limit),
+  ])
+  const suspected =
+    suspects === 0
+      ? []
+      : all.flatMap((agent) =>
+          db.all<DueRow>(`${due} ${heldNoLonger} AND ${isSuspect} IS TRUE ${dueOf}`, now, agent, now, suspects),
+        )
+  return sorted([...free, ...sorted(suspected).slice(0, suspects)])
     .slice(0, limit)
     .map(({ tenant, id }) => ({ tenant, id }))
 }
