@@ -53,7 +53,10 @@ export function createRuntime<const Agents extends readonly Agent[]>(
     },
   }
   const disconnect = connect(context, auditTtlMs, deliveries)
-  const heartbeat = new NodeHeartbeat(node, { works: worker !== null, onDrain: (drain) => worker?.drain(drain?.drainMs ?? null) })
+  const heartbeat = new NodeHeartbeat(node, {
+    works: worker !== null,
+    onDrain: (drain) => worker?.drain(drain?.drainMs ?? null),
+  })
   // A build must change nothing.
   if (!currentBuild()) heartbeat.start()
   worker?.startPolling(askAgent(context), (ref) => context.hints.hint(ref))

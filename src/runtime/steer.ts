@@ -1,7 +1,7 @@
 import { readOptions } from '../base/errors/read-options.ts'
 import type { NodeHeartbeat } from '../engine/lease/node-heartbeat.ts'
-import { nodesOf } from '../store/nodes.ts'
 import type { KnownPauses } from '../store/known-pauses.ts'
+import { nodesOf } from '../store/nodes.ts'
 import { type SteeredBy, steeringOf } from '../store/steering.ts'
 import type { WorkRow } from '../store/work-rows.ts'
 import type { Runtime, Work } from './runtime.ts'
@@ -10,7 +10,10 @@ import type { RuntimeContext } from './runtime-context.ts'
 /** How long a node that drains works on what it holds. */
 const defaultDrainMs = 10_000
 
-type SteeringVerbs = Pick<Runtime, 'nodes' | 'work' | 'drain' | 'undrain' | 'pause' | 'resume' | 'pauses' | 'steeringActs'>
+type SteeringVerbs = Pick<
+  Runtime,
+  'nodes' | 'work' | 'drain' | 'undrain' | 'pause' | 'resume' | 'pauses' | 'steeringActs'
+>
 
 /** What operators see and steer of a fleet. */
 export function steeringVerbs(

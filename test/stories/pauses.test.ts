@@ -15,7 +15,9 @@ const refund = defineTool({
   run: async () => 'paid',
 })
 
-function desk(script: Parameters<typeof scriptedModel>[0] = Array.from({ length: 20 }, (_, index) => `answer ${index + 1}`)) {
+function desk(
+  script: Parameters<typeof scriptedModel>[0] = Array.from({ length: 20 }, (_, index) => `answer ${index + 1}`),
+) {
   const model = scriptedModel(script)
   return { model, agent: defineAgent({ name: 'desk', model, tools: [refund] }) }
 }

@@ -72,7 +72,12 @@ function rowStatus(status: ListStatus): ConversationStatus {
 }
 
 /** The row that an entry of a list was made from. */
-export function listedRow({ problem: _, paused: __, lastMessage: _excerpt, ...listed }: ListedConversation): ConversationRecord {
+export function listedRow({
+  problem: _,
+  paused: __,
+  lastMessage: _excerpt,
+  ...listed
+}: ListedConversation): ConversationRecord {
   return { ...listed, status: rowStatus(listed.status) }
 }
 

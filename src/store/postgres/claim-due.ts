@@ -1,7 +1,15 @@
 import type { ClaimedRow, PreparedClaim } from '../claim-due.ts'
 import type { ReadConversation } from '../driver.ts'
 import type { ClockChange, ClockWatch } from '../lease.ts'
-import { arrayLiteral, claimedColumns, conversationColumns, isNotPaused, isQuarantined, isSuspect, nowMs } from './columns.ts'
+import {
+  arrayLiteral,
+  claimedColumns,
+  conversationColumns,
+  isNotPaused,
+  isQuarantined,
+  isSuspect,
+  nowMs,
+} from './columns.ts'
 import type { Database, Statement } from './database.ts'
 
 /** One row without a conversation when nothing was claimed. */

@@ -107,8 +107,16 @@ function nodeStatements(schema: string) {
         RETURNING ${drainColumns}`,
     },
     work: {
-      due: work('due', `c.wake_at <= (SELECT ${nowMs}) AND (c.epoch IS NULL OR c.leased_until <= ${nowMs})`, 'c.wake_at'),
-      held: work('held', `c.holder IS NOT NULL AND NOT ${isQuarantined} AND c.leased_until > ${nowMs}`, 'coalesce(c.claimed_at, 0)'),
+      due: work(
+        'due',
+        `c.wake_at <= (SELECT ${nowMs}) AND (c.epoch IS NULL OR c.leased_until <= ${nowMs})`,
+        'c.wake_at',
+      ),
+      held: work(
+        'held',
+        `c.holder IS NOT NULL AND NOT ${isQuarantined} AND c.leased_until > ${nowMs}`,
+        'coalesce(c.claimed_at, 0)',
+      ),
       quarantined: work('quarantined', isQuarantined, 'coalesce(c.claimed_at, 0)'),
     },
     workOf: { name: 'work_of', text: `${workColumns} WHERE c.tenant = $1 AND c.id = $2` },

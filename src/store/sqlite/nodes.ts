@@ -74,7 +74,8 @@ function work(db: Database, { state, agent, limit, after }: ReadWorkPage): WorkR
 
 /** The agents with a wake-up, each by one step in the index. */
 function dueAgents(db: Database): string[] {
-  const next = 'SELECT min(agent) FROM conversations INDEXED BY conversations_agenda WHERE wake_at IS NOT NULL AND lease_holder IS NULL'
+  const next =
+    'SELECT min(agent) FROM conversations INDEXED BY conversations_agenda WHERE wake_at IS NOT NULL AND lease_holder IS NULL'
   return db
     .all<{ agent: string }>(
       `WITH RECURSIVE agents (agent) AS (
