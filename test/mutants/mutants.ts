@@ -24,6 +24,7 @@ import { leaseMutants } from './lease-mutants.ts'
 import type { Mutant } from './mutant.ts'
 import { noteMutants } from './note-mutants.ts'
 import { operatorMutants } from './operator-mutants.ts'
+import { fleetMutants } from './fleet-mutants.ts'
 import { outboxMutants } from './outbox-mutants.ts'
 import { poisonMutants } from './poison-mutants.ts'
 import { postgresMutants } from './postgres-mutants.ts'
@@ -92,6 +93,7 @@ export const mutants: readonly Mutant[] = [
   ...signedMutants,
   ...dataMutants,
   ...chatMutants,
+  ...fleetMutants,
   ...outboxMutants,
   ...frameworkMutants,
   ...tenantMutants,

@@ -53,6 +53,66 @@ overStores('nodes', ({ start, reopen, openStore }) => {
   })
 })
 
+overStores('a node that drains', ({ start, reopen, openStore }) => {
+  test('takes no more work, hands over what it holds in time, and works again when it is told to', async () => {
+    const gate = Promise.withResolvers<void>()
+    const begun = Promise.withResolvers<void>()
+    const slow = (name: string) =>
+      defineAgent({
+        name: 'slow',
+        model: scriptedModel(async ({ n }) => {
+          if (name === 'second' || n > 1) return `of the ${name}`
+          begun.resolve()
+          await gate.promise
+          return 'never heard'
+        }),
+      })
+    const store = openStore()
+    const first = start({ agents: [slow('first')], store, leaseMs: 3_000, pollMs: 20 })
+    const chat = first.conversation('a', { agent: 'slow' })
+    const turn = await chat.send('go')
+    await begun.promise
+    const [{ holder }] = (await until(async () => ((await first.nodes()).length === 1 ? first.nodes() : null))) as [
+      { holder: string },
+    ]
+    expect(await first.drain(holder, { who: 'ops/ada', reason: 'a new kernel', drainMs: 50 })).toBe(true)
+    expect((await first.nodes())[0]!.drain).toMatchObject({ who: 'ops/ada', reason: 'a new kernel' })
+    await until(async () => (await first.nodes())[0]!.held === 0)
+    const left = await first.conversation('b', { agent: 'slow' }).send('who takes it?')
+    const second = start({ agents: [slow('second')], store: reopen(store), pollMs: 20 })
+    expect(await turn.outcome()).toMatchObject({ text: 'of the second' })
+    expect(await left.outcome()).toMatchObject({ text: 'of the second' })
+    await second.close()
+    expect(await first.undrain(holder)).toBe(true)
+    const back = await first.conversation('c', { agent: 'slow' }).send('and now?')
+    expect(await back.outcome()).toMatchObject({ text: 'of the first' })
+    gate.resolve()
+  })
+
+  test('work lists what is due, held and quarantined, the oldest first, by pages', async () => {
+    const store = openStore()
+    const api = start({ agents: [greeter()], store, work: false })
+    for (const id of ['a', 'b', 'c']) await api.conversation(id, { agent: 'greeter' }).send('hi')
+    const due = await api.work()
+    expect(due.map(({ id, state, lease, pause }) => [id, state, lease, pause])).toEqual(
+      ['a', 'b', 'c'].map((id) => [id, 'due', null, null]),
+    )
+    const next = await api.work({ limit: 2, after: due[0]!, agent: 'greeter' })
+    expect(next.map(({ id }) => id)).toEqual(['b', 'c'])
+    expect(await api.work({ agent: 'other' })).toEqual([])
+    await store.acquireLease('a', 'a node', 60_000)
+    expect((await api.work({ state: 'held' })).map(({ id, lease }) => [id, lease?.holder])).toEqual([['a', 'a node']])
+    expect(await api.inspect('a').work()).toMatchObject({ state: 'held', paused: null })
+    await api.pause({ conversation: 'b' }, { who: 'ada' })
+    expect((await api.work()).map(({ id, pause }) => [id, pause?.who])).toEqual([
+      ['b', 'ada'],
+      ['c', undefined],
+    ])
+    expect(await api.work({ state: 'quarantined' })).toEqual([])
+    expect(await api.inspect('none').work()).toBe(null)
+  })
+})
+
 /** A runtime by a clock that the test moves, with the beats it makes. */
 async function beating(options: { readonly work?: boolean; readonly leaseMs?: number } = {}) {
   const clock = fakeClock()
