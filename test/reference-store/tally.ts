@@ -86,6 +86,6 @@ export const allMethods = Object.keys({
   putSnapshot: 0,
   getSnapshot: 0,
 } satisfies Record<
-  Exclude<keyof Store, 'durable' | 'upkeep' | 'outbox' | 'nodes' | 'steering' | 'changedSince' | 'tally'>,
+  Exclude<keyof Store, 'durable' | 'upkeep' | 'outbox' | 'nodes' | 'steering' | 'announce' | 'changedSince' | 'tally'>,
   0
 >)

@@ -72,9 +72,8 @@ overStores('a node that drains', ({ start, reopen, openStore }) => {
     const chat = first.conversation('a', { agent: 'slow' })
     const turn = await chat.send('go')
     await begun.promise
-    const [{ holder }] = (await until(async () => ((await first.nodes()).length === 1 ? first.nodes() : null))) as [
-      { holder: string },
-    ]
+    // Before its first beat it is known by its lease alone.
+    const holder = await until(async () => (await first.nodes()).find(({ seenAt }) => seenAt !== null)?.holder)
     expect(await first.drain(holder, { who: 'ops/ada', reason: 'a new kernel', drainMs: 50 })).toBe(true)
     expect((await first.nodes())[0]!.drain).toMatchObject({ who: 'ops/ada', reason: 'a new kernel' })
     await until(async () => (await first.nodes())[0]!.held === 0)
