@@ -25,7 +25,7 @@ export type {
   Wake,
 } from './store/driver.ts'
 export { memoryDriver } from './store/memory/memory-store.ts'
-export type { Drain, NewDrain, NodeBeat, NodeState, Nodes } from './store/nodes.ts'
+export type { Drain, NewDrain, NodeBeat, NodeState, Nodes, NodesDriver } from './store/nodes.ts'
 export type {
   ClaimDeliveries,
   Delivery,
@@ -59,6 +59,7 @@ export type {
   UnreadableColumn,
 } from './store/records.ts'
 export { fitsBeside } from './store/records.ts'
+export { fittingRows, forkParents, mergeSettings, rowBytes } from './store/rows.ts'
 export type { StoredTarget } from './store/steered-by.ts'
 export type {
   PausableRow,
@@ -72,7 +73,6 @@ export type {
   StoredAct,
   StoredPause,
 } from './store/steering.ts'
-export { fittingRows, forkParents, mergeSettings, rowBytes } from './store/rows.ts'
 export type {
   BlobSlice,
   DueWorkQuery,
@@ -86,3 +86,4 @@ export type {
   Unsubscribe,
   WakeHint,
 } from './store/store.ts'
+export type { ReadWorkPage, WorkLease, WorkPage, WorkRow, WorkState } from './store/work-rows.ts'
