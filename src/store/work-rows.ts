@@ -21,6 +21,7 @@ export type WorkRow = ConversationRef & {
   readonly lapses: number
 }
 
+/** What work is listed. */
 export type WorkState = 'due' | 'held' | 'quarantined'
 
 /** Who works on it. `until`: when the lease lapses unless it is renewed. */
