@@ -51,8 +51,8 @@ const bugs: readonly (readonly [name: string, file: string, find: string, replac
   [
     'a watched conversation begins anew after a break',
     'src/server/routes/tenant.ts',
-    'await server.feeds.subscribe({ ref, conversation: shared, disclosure }, cursor)',
-    'await server.feeds.subscribe({ ref, conversation: shared, disclosure }, cursor && null)',
+    'await server.feeds.subscribe(watched, cursor)',
+    'await server.feeds.subscribe(watched, cursor && null)',
     feed('brings the events of watched conversations along, and continues with each after a break'),
   ],
   [
