@@ -13,7 +13,7 @@ export const lastingMutants: readonly Mutant[] = [
     ],
     killedBy: [
       {
-        file: 'src/engine/lease/left-alone.test.ts',
+        file: 'src/engine/lease/skipped-conversations.test.ts',
         test: 'a conversation whose work failed is set aside for longer and longer, until it goes well',
       },
     ],
@@ -29,7 +29,7 @@ export const lastingMutants: readonly Mutant[] = [
     ],
     killedBy: [
       {
-        file: 'src/engine/lease/left-alone.test.ts',
+        file: 'src/engine/lease/skipped-conversations.test.ts',
         test: 'a conversation whose work failed is set aside for longer and longer, until it goes well',
       },
     ],

@@ -65,7 +65,7 @@ export const pause = command({
   about:
     'Has no process work on an agent, a tenant or a conversation until it is resumed. Without one, lists what is paused.',
   examples: [
-    ['pause --agent support --reason "the provider is down"', 'every tenant'],
+    ['pause --agent support --reason outage', 'in every tenant'],
     ['pause', 'what is paused?'],
   ],
   run: (context) =>
