@@ -7,7 +7,7 @@ import type { Page } from '../../store/store.ts'
 import { readCallRef } from '../answer-call.ts'
 import { Refused } from '../permit.ts'
 import type { Inspection } from '../read/inspect.ts'
-import { type ListedConversation, listedRow } from '../read/lists.ts'
+import { type ListedConversation, listedRow, withoutContent } from '../read/lists.ts'
 import { readDecision, resolveAny } from '../resolve-call.ts'
 import type { Verbs } from '../runtime.ts'
 import { allowedChanges } from './allowed-changes.ts'
@@ -77,10 +77,13 @@ export function authorizedVerbs({ open, absent, conversationOf, gate, cursors }:
   }
 
   const isReadable = (record: ListedConversation): Promise<boolean> => gate.reads(listedRow(record))
-  /** A list may name what the caller may not read; then it tells no word of it. */
+  /** A list may name what the caller may not read; then it tells no word of it, and not how much there is. */
   const withoutHiddenMessages = (rows: ListedConversation[]): Promise<ListedConversation[]> =>
     Promise.all(
-      rows.map(async (row) => (row.lastMessage && !(await isReadable(row)) ? { ...row, lastMessage: null } : row)),
+      rows.map(async (row) => {
+        const hasContent = row.lastMessage !== null || row.tokens !== null
+        return hasContent && !(await isReadable(row)) ? withoutContent(row) : row
+      }),
     )
   const forksOf = (forkOf: string, page?: Page): Promise<ListedConversation[]> =>
     list(
