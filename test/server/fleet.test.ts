@@ -22,7 +22,7 @@ test('an operator sees nodes and due work, and pauses, resumes and drains over H
     const headers = { authorization: `Bearer ${operatorToken}`, 'content-type': 'application/json' }
     const init = { method, headers, ...(body ? { body: JSON.stringify(body) } : {}) }
     const response = await handler(new Request(`http://127.0.0.1:4111${path}`, init))
-    return [response.status, await response.json()] as const
+    return [response.status, (await response.json()) as { acts: { act: string; who: string }[] }] as const
   }
   await runtime.conversation('a', { agent: 'desk' }).send('hi')
   const beat = { holder: 'w', version: '1', works: true, capacity: 1, agents: ['desk'], agentCount: 1, everyMs: 9_000 }
@@ -37,9 +37,7 @@ test('an operator sees nodes and due work, and pauses, resumes and drains over H
   expect(await ask('POST', '/pauses/resume', { agent: 'desk', who: 'ada' })).toEqual([200, { resumed: true }])
   expect(await ask('POST', '/nodes/drain', { node: 'w', drainMs: 5 })).toEqual([200, { draining: true }])
   expect(await ask('POST', '/nodes/undrain', { node: 'w' })).toEqual([200, { undrained: true }])
-  expect(
-    (await ask('GET', '/steering'))[1].acts.map(({ act, who }: { act: string; who: string }) => [act, who]),
-  ).toEqual([
+  expect((await ask('GET', '/steering'))[1].acts.map(({ act, who }) => [act, who])).toEqual([
     ['undrain', 'operator'],
     ['drain', 'operator'],
     ['resume', 'ada'],
