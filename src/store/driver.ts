@@ -3,6 +3,7 @@ import type { ClaimedRow, PreparedClaim } from './claim-due.ts'
 import type { JobDriver } from './jobs.ts'
 import type { ClaimOptions, ClaimOutcome, KnownLease, LeaseNews } from './lease.ts'
 import type { LiveBus } from './live-bus.ts'
+import type { NodesDriver } from './nodes.ts'
 import type { Outbox } from './outbox.ts'
 import type {
   ConversationFilter,
@@ -13,6 +14,7 @@ import type {
   Tally,
   ToolCall,
 } from './records.ts'
+import type { SteeringDriver } from './steering.ts'
 import type {
   BlobSlice,
   DueWorkQuery,
@@ -153,6 +155,10 @@ export type Driver = {
   readonly outbox?: Outbox
   /** For what is live, where several processes have the store open. Optional. */
   readonly liveBus?: LiveBus
+  /** For sight of the processes. Optional. */
+  readonly nodes?: NodesDriver
+  /** For pauses. Optional. */
+  readonly steering?: SteeringDriver
   /** Called once, when no operation is running any more. */
   close(): Promise<void>
 }

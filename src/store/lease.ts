@@ -150,7 +150,7 @@ export type ClaimOutcome =
   | { readonly type: 'quarantined' }
   /** The conversation has lapses, and the claim was told to leave such conversations alone. */
   | { readonly type: 'suspect' }
-  /** Another holder has it, it is quarantined, or it does not exist. */
+  /** Another holder has it, it is quarantined or paused, or it does not exist. */
   | { readonly type: 'held' }
 
 /** A lease as a driver stores it. */

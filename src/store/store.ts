@@ -7,6 +7,7 @@ import type { ClaimedDue, DueClaim } from './claim-due.ts'
 import type { Jobs } from './jobs.ts'
 import type { ClaimOptions, ClaimOutcome, KnownLease, LeaseNews } from './lease.ts'
 import type { LiveBus } from './live-bus.ts'
+import type { Nodes } from './nodes.ts'
 import type { Outbox } from './outbox.ts'
 import type {
   ConversationAttrs,
@@ -24,6 +25,7 @@ import type {
   ToolCall,
   ToolCallWrite,
 } from './records.ts'
+import type { Steering } from './steering.ts'
 import type { Upkeep } from './upkeep.ts'
 
 /** A place for logs: one root per process, one handle per tenant. Everything a backend must do is in this file. */
@@ -62,6 +64,10 @@ export type Store = TenantStore & {
   readonly outbox?: Outbox
   /** What is live, for the other processes of a fleet. Absent when the backend does not offer it. */
   readonly liveBus?: LiveBus
+  /** Which processes there are. Absent when the backend does not offer it. */
+  readonly nodes?: Nodes
+  /** Pauses. Absent when the backend does not offer it. */
+  readonly steering?: Steering
   /** Must finish running operations. Later calls are refused with `StoreClosedError`; a second close does nothing. */
   close(): Promise<void>
 }

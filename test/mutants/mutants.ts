@@ -16,6 +16,7 @@ import { coreMutants } from './core-mutants.ts'
 import { dataMutants } from './data-mutants.ts'
 import { disclosureMutants } from './disclosure-mutants.ts'
 import { doorMutants } from './door-mutants.ts'
+import { fleetMutants } from './fleet-mutants.ts'
 import { frameworkMutants } from './framework-mutants.ts'
 import { hookMutants } from './hook-mutants.ts'
 import { inboxMutants } from './inbox-mutants.ts'
@@ -102,6 +103,7 @@ export const mutants: readonly Mutant[] = [
   ...signedMutants,
   ...dataMutants,
   ...chatMutants,
+  ...fleetMutants,
   ...outboxMutants,
   ...frameworkMutants,
   ...tenantMutants,

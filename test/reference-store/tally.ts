@@ -86,6 +86,9 @@ export const allMethods = Object.keys({
   putSnapshot: 0,
   getSnapshot: 0,
 } satisfies Record<
-  Exclude<keyof Store, 'announce' | 'changedSince' | 'durable' | 'jobs' | 'liveBus' | 'outbox' | 'tally' | 'upkeep'>,
+  Exclude<
+    keyof Store,
+    'announce' | 'changedSince' | 'durable' | 'jobs' | 'liveBus' | 'nodes' | 'outbox' | 'steering' | 'tally' | 'upkeep'
+  >,
   0
 >)

@@ -14,6 +14,7 @@ import type { EngineNode } from '../node.ts'
 import { workOnConversation } from '../turn/drive.ts'
 import { Claims, type TakenDue } from './claims.ts'
 import { type HeldConversation, type HeldLease, LeaseKeeper, momentOf } from './lease-keeper.ts'
+import { NodeDrain } from './node-drain.ts'
 import { releaseAllWithin, ShutdownSnapshots, waitForAll } from './shutdown.ts'
 import { isHopeless, SkippedConversations } from './skipped-conversations.ts'
 import { WorkSearch } from './work-search.ts'
@@ -44,6 +45,7 @@ export class Worker implements WorkStarter {
   readonly #expected = new Map<string, Expected>()
   readonly #leases: LeaseKeeper
   readonly #claims: Claims
+  readonly #drain: NodeDrain
   readonly #search: WorkSearch
   readonly #tellOfFailure: Logger['error']
   /** Owners that only wait for their children. */
@@ -76,6 +78,7 @@ export class Worker implements WorkStarter {
         this.#isFull = true
       },
     })
+    this.#drain = new NodeDrain(node.clock, () => this.#taken.values())
     this.#shutdown = node.snapshots ? new ShutdownSnapshots(node) : null
   }
 
@@ -188,7 +191,7 @@ export class Worker implements WorkStarter {
   }
 
   get #room(): number {
-    return this.#node.maxConcurrentTurns + this.#patient - this.#taken.size
+    return this.#drain.isOn ? 0 : this.#node.maxConcurrentTurns + this.#patient - this.#taken.size
   }
 
   allowOneMore(): () => void {
@@ -204,6 +207,13 @@ export class Worker implements WorkStarter {
     if (agent) return (lease, known, entry) => this.#driveConversation(ref, agent, lease, known, entry)
     const isFlow = this.#node.flows.sessionAgents().includes(name)
     return isFlow ? (lease, _, entry) => this.#driveFlow(ref, lease, entry) : null
+  }
+
+  /** Takes nothing more, and hands over what it still holds after `drainMs`; null: works again. */
+  drain(drainMs: number | null): void {
+    if (drainMs !== null) return this.#drain.begin(drainMs)
+    this.#drain.end()
+    this.#look()
   }
 
   get isClosed(): boolean {
@@ -326,6 +336,7 @@ export class Worker implements WorkStarter {
     entry.owner = owner
     owner.hint(entry.hintedSeq)
     if (entry.lease?.isLost) owner.loseLease()
+    if (this.#drain.isOver) void owner.close()
   }
 
   /** Skips a conversation after an error: until its log grows where waiting does not help, as for a log that this version cannot fold; else for a while. */

@@ -21,7 +21,9 @@ import {
   quarantineOf,
   repairAfterClockChange,
 } from './memory-tables.ts'
+import { MemoryNodes } from './nodes.ts'
 import { MemoryOutbox } from './outbox.ts'
+import { MemorySteering, pauseOf } from './steering.ts'
 import { memoryUpkeep } from './upkeep.ts'
 
 /** Options of `memoryStore`. */
@@ -43,6 +45,9 @@ export function memoryDriver(clock: Pick<Clock, 'now'> = systemClock, newId: () 
   const tables = new MemoryTables()
   const outbox = new MemoryOutbox({ tables, clock })
   const jobs = new MemoryJobs({ tables, clock })
+  const steering = new MemorySteering({ tables, clock })
+  const isPaused = (tenant: string, id: string, agent: string | null) =>
+    pauseOf(tables.pauses, { tenant, id, agent }) !== null
   const clockWatch = new ClockWatch()
   const rowOf = (tenant: string, id: string) => tables.tenant(tenant).conversations.get(id)
 
@@ -56,7 +61,7 @@ export function memoryDriver(clock: Pick<Clock, 'now'> = systemClock, newId: () 
       for (const [id, row] of conversations) {
         const { agent } = row.columns
         if (row.wakeAt === null || row.wakeAt > now || isLeased(row, now)) continue
-        if (agent === null || !agents.includes(agent)) continue
+        if (agent === null || !agents.includes(agent) || isPaused(tenant, id, agent)) continue
         due.push({ tenant, id, wakeAt: row.wakeAt, isSuspect: isSuspect(row.lease, now) })
       }
     }
@@ -70,7 +75,10 @@ export function memoryDriver(clock: Pick<Clock, 'now'> = systemClock, newId: () 
     durable: false,
 
     async commit(tenant, id, change) {
-      const outcome = commitChange(tables.tenant(tenant), id, change, clock.now(), () => tables.nextEpoch())
+      const outcome = commitChange(
+        ...([tables.tenant(tenant), id, change, clock.now(), () => tables.nextEpoch()] as const),
+        (agent) => isPaused(tenant, id, agent),
+      )
       // A known key has no time: it was written the first time.
       if (outcome.type === 'ok' && outcome.at !== undefined && tables.subscribers.size > 0) {
         const types = change.events.map(({ type }) => type)
@@ -143,6 +151,7 @@ export function memoryDriver(clock: Pick<Clock, 'now'> = systemClock, newId: () 
     async deleteConversation(tenant, id) {
       const removed = deleteConversation(tables.tenant(tenant), id, clock.now())
       outbox.forget(tenant, (conversationId) => !rowOf(tenant, conversationId))
+      steering.forget(tenant, (conversationId) => !rowOf(tenant, conversationId))
       return removed
     },
     async deleteTenant(tenant) {
@@ -154,6 +163,7 @@ export function memoryDriver(clock: Pick<Clock, 'now'> = systemClock, newId: () 
       tables.deleteTenant(tenant)
       outbox.forget(tenant, () => true)
       jobs.forget(tenant)
+      steering.forget(tenant, () => true)
       return doomed.conversations.size
     },
 
@@ -229,6 +239,7 @@ export function memoryDriver(clock: Pick<Clock, 'now'> = systemClock, newId: () 
     async claimLease(tenant, id, holder, ttlMs, { suspects }) {
       const row = rowOf(tenant, id)
       if (!row) return { type: 'held' }
+      if (isPaused(tenant, id, row.columns.agent)) return { type: 'held' }
       const claim = { holder, ttlMs, suspects, epoch: () => tables.nextEpoch() }
       const { outcome, lease } = judgeClaim(row.lease, claim, clock.now())
       row.lease = lease ?? row.lease
@@ -314,6 +325,8 @@ export function memoryDriver(clock: Pick<Clock, 'now'> = systemClock, newId: () 
     upkeep: memoryUpkeep(tables, clock),
     jobs,
     outbox,
+    nodes: new MemoryNodes({ tables, clock, steering }),
+    steering,
     watchOthers: () => () => {},
     async close() {},
   }

@@ -14,8 +14,10 @@ import { HintChannel, type HintChannelOptions } from './hints.ts'
 import { postgresJobs } from './jobs.ts'
 import { leases, movedLogs } from './leases.ts'
 import { PostgresLiveBus } from './live-bus.ts'
+import { postgresNodes } from './nodes.ts'
 import { postgresOutbox } from './outbox.ts'
 import { blobs, modelCalls, snapshots, summaries } from './records.ts'
+import { postgresSteering } from './steering.ts'
 import { postgresUpkeep } from './upkeep/upkeep.ts'
 
 /** Options of `postgresStore`. */
@@ -122,6 +124,8 @@ export function postgresDriver(
     jobs: postgresJobs(database),
     outbox: postgresOutbox(database),
     liveBus,
+    nodes: postgresNodes(database),
+    steering: postgresSteering(database),
     watchOthers: (emit) => hints.listen(emit),
     async close() {
       await Promise.all([hints.close(), liveBus.close()])

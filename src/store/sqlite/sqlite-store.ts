@@ -26,6 +26,7 @@ import {
   takeBackLapse,
   unquarantine,
 } from './leases.ts'
+import { sqliteNodes } from './nodes.ts'
 import { sqliteOutbox } from './outbox.ts'
 import {
   gcModelCalls,
@@ -38,6 +39,7 @@ import {
   putSnapshot,
   putSummary,
 } from './records.ts'
+import { sqliteSteering } from './steering.ts'
 import { sqliteUpkeep } from './upkeep/upkeep.ts'
 
 /** Options of `sqliteStore`. */
@@ -130,6 +132,8 @@ export function sqliteDriver({ path, busyTimeoutMs, logger }: SqliteDriverOption
     upkeep: sqliteUpkeep(connection, commits),
     jobs: sqliteJobs(connection, commits),
     outbox: sqliteOutbox(connection, commits),
+    nodes: sqliteNodes(connection, commits),
+    steering: sqliteSteering(connection, commits),
     watchOthers: (emit) => watchOthers(connection, logger, emit),
     async close() {
       connection.close()
