@@ -82,6 +82,7 @@ export {
 } from './define/scope.ts'
 export { type Shape, type ShapeAttributes, shape } from './define/shape.ts'
 export type { Retention, Tool, ToolArgs, ToolInput, ToolName, ToolResultOf, ToolSet } from './define/tool.ts'
+export type { AskedByTool, ToolAnswer, ToolQuestionAttributes } from './define/tool-question.ts'
 export {
   type AnyState,
   type ContextMessage,
