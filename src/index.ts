@@ -83,6 +83,7 @@ export {
 export { type Shape, type ShapeAttributes, shape } from './define/shape.ts'
 export type { Retention, Tool, ToolArgs, ToolInput, ToolName, ToolResultOf, ToolSet } from './define/tool.ts'
 export type { AskedByTool, ToolAnswer, ToolQuestionAttributes } from './define/tool-question.ts'
+export type { ToolSource } from './define/tool-source.ts'
 export {
   type AnyState,
   type ContextMessage,

@@ -1,4 +1,4 @@
-import { readOptions } from '../base/errors/read-options.ts'
+import { readMembers } from '../base/errors/read-options.ts'
 import { InvalidArgumentError } from '../base/errors/store-errors.ts'
 import type { Json, JsonObject } from '../base/json.ts'
 import { checkOutsideSchema } from '../base/json-schema/compile-schema.ts'
@@ -34,7 +34,7 @@ const brand = Symbol.for('perdure.question')
 /** Checks a question. Throws `InvalidArgumentError` for one that cannot be recorded, or whose answers could not be checked. */
 export function askedByTool(attributes: ToolQuestionAttributes): AskedByTool {
   const known = ['prompt', 'schema', 'state', 'expiresInMs'] as const
-  const given = readOptions<ToolQuestionAttributes, (typeof known)[number]>('question', attributes, known)
+  const given = readMembers<ToolQuestionAttributes, (typeof known)[number]>('question', attributes, known)
   const { schema = {}, state = null, expiresInMs } = given
   if (expiresInMs !== undefined && expiresInMs !== null) checkWhole('expiresInMs', expiresInMs, 1)
   const prompt = recorded('prompt', given.prompt ?? null, maxPromptBytes)

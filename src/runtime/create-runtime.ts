@@ -59,6 +59,7 @@ export function createRuntime<const Agents extends readonly Agent[]>(
     closing.abort(new RuntimeClosedError())
     context.hints.tellAll()
     disconnect()
+    await closeSources(node)
   }
 
   return {
@@ -82,6 +83,13 @@ export function createRuntime<const Agents extends readonly Agent[]>(
       return closed
     },
   }
+}
+
+/** A source that fails to close is no reason for the runtime to. */
+async function closeSources({ agents, logger }: EngineNode): Promise<void> {
+  const sources = new Set([...agents.values()].flatMap((agent) => agent.toolSources))
+  for (const result of await Promise.allSettled([...sources].map(async (source) => source.close?.())))
+    if (result.status === 'rejected') logger.warn('a source of tools could not be closed', { error: result.reason })
 }
 
 function authorizationBy(authorize: Authorize, { signer }: EngineNode): Authorization {

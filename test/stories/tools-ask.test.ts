@@ -122,7 +122,6 @@ overStores('a server tool that asks', (story) => {
       [{ prompt: 'x', state: 'x'.repeat(70_000) }, 'state'],
       [{ prompt: 'x', schema: { $ref: '#/nowhere' } }, 'schema'],
       [{ prompt: 'x', expiresInMs: -1 }, 'expiresInMs'],
-      [{ prompt: 'x', schemas: {} }, 'schemas'],
     ] as const) {
       const made = shop((turn) => turn.ask(question as never))
       const chat = story.start({ agents: [made.agent], store: story.openStore() }).conversation('c1', { agent: 'shop' })

@@ -11,6 +11,7 @@ import type { EngineNode } from '../node.ts'
 import { startTitle } from './background-calls.ts'
 import { Owner } from './owner.ts'
 import type { TurnContext } from './turn-context.ts'
+import { TurnTools } from './turn-tools.ts'
 
 /** A conversation and the lease to work on it under. `known`: the log as the commit left it that brought the lease. */
 type Assignment = {
@@ -48,6 +49,7 @@ export async function workOnConversation(
     node,
     ref,
     agent,
+    tools: new TurnTools(agent, node),
     store,
     channel: node.channels.of(tenant, id),
     scopes: node.scopes.forConversation(tenant, id),

@@ -10,6 +10,7 @@ import { isToolHalt } from '../../define/create-hook.ts'
 import { normaliseResult } from '../../define/normalise-result.ts'
 import type { Tool } from '../../define/tool.ts'
 import { askedByTool, isAskedByTool, mostQuestions } from '../../define/tool-question.ts'
+import { toolNamed } from '../../define/tool-source.ts'
 import { checkTurnScope, type EngineTurn, noState, type StateUpdate, type Turn, turnOf } from '../../define/turn.ts'
 import { validate } from '../../define/validate.ts'
 import { abridge, weightOf } from '../../log/abridge.ts'
@@ -69,7 +70,7 @@ type CollectingRun = Run & { readonly updates: StateUpdate[] }
 
 async function runOnce(call: CallState, turn: TurnState, context: TurnContext, run: CollectingRun): Promise<RunResult> {
   const { agent, node } = context
-  const tool = agent.tools.find((candidate) => candidate.name === call.name)
+  const tool = toolNamed(agent, call.name)
   if (tool?.executor !== 'server') {
     const problem = tool ? `is no longer run on the server but by '${tool.executor}'` : 'is no longer there'
     return { ok: false, error: `The tool '${call.name}' ${problem}. It was not run.` }

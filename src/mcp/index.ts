@@ -1,0 +1,2 @@
+export { type McpStatus, type McpTools, mcpTools } from './client/mcp-tools.ts'
+export type { McpAddress, McpFile, McpProcess, McpToolSettings, McpToolsOptions } from './client/server-address.ts'
