@@ -160,6 +160,7 @@ export type { Readiness } from './runtime/readiness.ts'
 export type { ResumeOptions } from './runtime/resume-session.ts'
 export type { Runtime, RuntimeOptions, Verbs } from './runtime/runtime.ts'
 export type { SignedFiles } from './runtime/signed-files.ts'
+export type { StateSigner } from './runtime/signed-states.ts'
 export {
   type Lifecycle,
   type LoadContext,

@@ -21,6 +21,7 @@ import type { Runtime, RuntimeOptions } from './runtime.ts'
 import type { Authorization, RuntimeContext } from './runtime-context.ts'
 import { allSubscribers, readRuntimeOptions } from './runtime-options.ts'
 import { signedFiles } from './signed-files.ts'
+import { stateSigner } from './signed-states.ts'
 import { verbs } from './verbs.ts'
 
 const defaultDrainMs = 10_000
@@ -75,6 +76,7 @@ export function createRuntime<const Agents extends readonly Agent[]>(
     discardDeliveries: async (ids) => outboxOf(node.store).endFailed(ids, 'discard'),
     removeSubscriber: async (name) => outboxOf(node.store).removeSubscriber(name),
     signedFiles: signedFiles(node),
+    signedStates: stateSigner(node.signer),
     readiness: () => readinessOf({ store: node.store, clock: node.clock, worker, timeoutMs: readinessMs }),
     async close(given) {
       const { drainMs = defaultDrainMs } = readOptions('options', given, ['drainMs'])

@@ -30,7 +30,7 @@ test.each([
   ['perdure', ['defineFlow', 'deriveAgent', 'defineExtension'], root],
   ['perdure', ['defineSubscriber', 'afterHook', 'webhook'], root],
   ['perdure/extensions', ['todos', 'askUser'], extensions],
-  ['perdure/mcp', ['mcpTools'], mcp],
+  ['perdure/mcp', ['mcpTools', 'mcpHandler'], mcp],
   ['perdure/telemetry', ['telemetry', 'prometheus'], telemetry],
   ['perdure/upkeep', ['exportStore', 'importStore', 'examineStore', 'migrateStore', 'collectGarbage'], upkeep],
   ['perdure/testing', ['testStore', 'scriptedModel', 'fakeClock', 'untilState', 'expectStablePrefix'], testing],
