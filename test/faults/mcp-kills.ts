@@ -5,10 +5,18 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { LogEvent } from '../../src/log/events.ts'
 import { sqliteStore } from '../../src/store/sqlite/sqlite-store.ts'
+import { type CommandOptions, runCommand } from './harness/command.ts'
+import { judge, type Verdict } from './harness/verdict.ts'
 
-export type McpKills = { readonly seed: number; readonly rounds: number }
+type McpKills = { readonly seed: number; readonly rounds: number }
 
 const patienceMs = 30_000
+
+/** For the command line: the program has stores of its own. */
+async function judged({ store, seed, rounds = 40 }: CommandOptions): Promise<Verdict> {
+  const find = async () => ({ violations: await mcpKills({ seed, rounds }), counts: { rounds } })
+  return judge({ program: 'mcp-kills', store, seed }, [{ name: 'kills', find }])
+}
 
 /**
  * Our client and our server, each in a process of its own. Both are killed with SIGKILL between `input_required` and its answer, and one of them again right
@@ -115,3 +123,5 @@ function checkLog(id: string, log: readonly LogEvent[]): string[] {
   if (count('tool_result') !== 1) problems.push(`${id}: there are ${count('tool_result')} results`)
   return problems
 }
+
+await runCommand(import.meta, judged)

@@ -21,6 +21,7 @@ import { inspectorMutants } from './inspector-mutants.ts'
 import { keptMutants } from './kept-mutants.ts'
 import { lastingMutants } from './lasting-mutants.ts'
 import { leaseMutants } from './lease-mutants.ts'
+import { mcpMutants } from './mcp-mutants.ts'
 import type { Mutant } from './mutant.ts'
 import { noteMutants } from './note-mutants.ts'
 import { operatorMutants } from './operator-mutants.ts'
@@ -86,6 +87,7 @@ export const mutants: readonly Mutant[] = [
   ...baseMutants,
   ...lastingMutants,
   ...poisonMutants,
+  ...mcpMutants,
   ...noteMutants,
   ...sessionMutants,
   ...restoreMutants,
