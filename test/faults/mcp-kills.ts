@@ -28,8 +28,8 @@ export async function mcpKills({ seed, rounds }: McpKills): Promise<string[]> {
   writeFileSync(effects, '')
   const violations: string[] = []
   const children = new Set<ChildProcess>()
-  const start = async (role: 'desk' | 'front', port: number): Promise<ChildProcess> => {
-    const args = [role, join(folder, `${role}.db`), effects, String(port)]
+  const start = async (role: 'desk' | 'front'): Promise<ChildProcess> => {
+    const args = [role, join(folder, `${role}.db`), effects, join(folder, 'port')]
     const execArgv = ['--disable-warning=ExperimentalWarning']
     const child = fork(join(import.meta.dirname, 'mcp-kills', 'child.ts'), args, { execArgv })
     children.add(child)
@@ -44,9 +44,9 @@ export async function mcpKills({ seed, rounds }: McpKills): Promise<string[]> {
     children.delete(child)
   }
   try {
-    let desk = await start('desk', 0)
-    const { port } = await told<{ port: number }>(desk)
-    let front = await start('front', port)
+    let desk = await start('desk')
+    await told(desk)
+    let front = await start('front')
     await told(front)
     for (let round = 0; round < rounds; round++) {
       const id = `c${round}`
@@ -54,9 +54,9 @@ export async function mcpKills({ seed, rounds }: McpKills): Promise<string[]> {
       const { outcome } = await told<{ outcome: { status: string } }>(front)
       if (outcome.status !== 'waiting') violations.push(`${id}: the turn is ${outcome.status}, and does not wait`)
       await Promise.all([kill(desk), kill(front)])
-      desk = await start('desk', port)
+      desk = await start('desk')
       await told(desk)
-      front = await start('front', port)
+      front = await start('front')
       await told(front)
       front.send({ answer: id })
       await told(front)
@@ -66,10 +66,10 @@ export async function mcpKills({ seed, rounds }: McpKills): Promise<string[]> {
         await sleep((seed * 13 + round * 31) % 40)
         await kill(choice === 1 ? front : desk)
         if (choice === 1) {
-          front = await start('front', port)
+          front = await start('front')
           await told(front)
         } else {
-          desk = await start('desk', port)
+          desk = await start('desk')
           await told(desk)
         }
       }

@@ -153,6 +153,17 @@ describe('agents served to the official client', () => {
     expect(answered['structuredContent']).toEqual({ accepted: true })
   })
 
+  test('a client of the older protocol is served too, and told what waits', async () => {
+    const { url } = await serveDesk()
+    const client = new Client({ name: 'old', version: '1' }, { capabilities: { elicitation: {} } })
+    const requestInit = { headers: { authorization: 'Bearer ann' } }
+    await client.connect(new StreamableHTTPClientTransport(new URL(url), { requestInit }))
+    ends.push(() => client.close())
+    const said = (message: string) => client.callTool({ name: 'desk', arguments: { message } })
+    expect(await said('hi')).toMatchObject({ structuredContent: { status: 'completed', text: 'Hello.' } })
+    expect(await said('refund')).toMatchObject({ structuredContent: { status: 'waiting' } })
+  })
+
   test('a client that cannot be asked is told what waits', async () => {
     const { url } = await serveDesk()
     const { call } = await official(url, 'ann', {})

@@ -258,6 +258,13 @@ describe('a server that is not there', () => {
     await expect.poll(() => tools.list().then(() => tools.status().isConnected)).toBe(true)
   })
 
+  test('a process of the older protocol that does not answer what it does not know is still spoken to', async () => {
+    const args = ['-e', dyingServer.replace('else if (id !== undefined)', 'else if (false)')]
+    const tools = mcpTools({ command: process.execPath, args }, { name: 'shop', connectTimeoutMs: 6_000 })
+    ends.push(() => tools.close())
+    expect((await tools.list()).map(({ name }) => name)).toEqual(['shop__die'])
+  })
+
   test('when it hangs: the call times out, and the conversation goes on', async () => {
     const { tools } = await overHttp({ tools: { slow: { timeoutMs: 50 } } })
     const { model, chat } = chatWith(tools, [{ tool: 'shop__slow' }])

@@ -6,7 +6,7 @@ import { errorText } from '../../base/redact/redactor.ts'
 import { validateOutside } from '../../define/validate.ts'
 import { loadClient } from './load-client.ts'
 import { Secrets } from './secrets.ts'
-import type { McpAddress, McpProcess } from './server-address.ts'
+import { isProcess, type McpAddress, type McpProcess } from './server-address.ts'
 import { openTransport } from './transport.ts'
 
 type ConnectionOptions = {
@@ -91,7 +91,7 @@ export class McpConnection {
         { name: 'perdure', version: packageVersion },
         {
           capabilities: { elicitation: { form: {}, url: {} } },
-          versionNegotiation: { mode: 'auto' },
+          versionNegotiation: { mode: 'auto', ...this.#probe },
           inputRequired: { autoFulfill: false },
           listChanged: { tools: { autoRefresh: false, onChanged: onToolsChanged } },
           jsonSchemaValidator: untrustedSchemas,
@@ -122,6 +122,11 @@ export class McpConnection {
       const inMs = Math.max(0, this.#retryAt - Date.now())
       throw new McpServerError(name, `cannot be reached: ${this.#problem}; it is tried again in ${inMs} ms`)
     }
+  }
+
+  /** Some older processes do not answer what they do not know: time must be left to speak as they do. An address that is silent is down. */
+  get #probe(): { readonly probe?: { readonly timeoutMs: number } } {
+    return isProcess(this.#server) ? { probe: { timeoutMs: Math.ceil(this.#options.connectTimeoutMs / 3) } } : {}
   }
 
   /** What a server says when it fails, without what it was given, and short. */

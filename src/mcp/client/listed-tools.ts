@@ -76,7 +76,7 @@ export function readTools(listed: readonly ServerTool[], prefix: string): ToolLi
 }
 
 /** As the model may call it. Another name than the server's has a part of its digest, so that two of them stay two. */
-export function localName(prefix: string, serverName: string): string {
+function localName(prefix: string, serverName: string): string {
   const clean = String(serverName).replaceAll(/[^a-zA-Z0-9_-]/g, '_')
   const full = prefix + clean
   if (clean === serverName && full.length <= maxName) return full

@@ -211,17 +211,23 @@ class ServerTools implements McpTools {
     const { serverName, isReadOnly, definition } = listed
     const timeout = (this.#settings(serverName).timeoutMs ?? defaultTimeoutMs) + patienceMs
     const params = { name: serverName, arguments: args, ...answer }
-    return await this.#connection.use(
-      (client) =>
-        client.callTool(params as never, {
-          signal: turn.signal,
-          timeout,
-          allowInputRequired: true,
-          toolDefinition: definition,
-          onprogress: throttled((progress) => turn.reportProgress(this.#connection.secrets.hideIn(progress))),
-        }),
-      { signal: turn.signal, mayAct: !isReadOnly },
-    )
+    try {
+      return await this.#connection.use(
+        (client) =>
+          client.callTool(params as never, {
+            signal: turn.signal,
+            timeout,
+            allowInputRequired: true,
+            toolDefinition: definition,
+            onprogress: throttled((progress) => turn.reportProgress(this.#connection.secrets.hideIn(progress))),
+          }),
+        { signal: turn.signal, mayAct: !isReadOnly },
+      )
+    } catch (error) {
+      // It may hang: the next turn finds out when it lists the tools, and connects again.
+      if (turn.signal.aborted) this.#isChanged = true
+      throw error
+    }
   }
 }
 

@@ -1,4 +1,4 @@
-import { appendFileSync } from 'node:fs'
+import { appendFileSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { defineAgent } from '../../../src/define/define-agent.ts'
@@ -12,7 +12,7 @@ import { sqliteStore } from '../../../src/store/sqlite/sqlite-store.ts'
 import { scriptedModel } from '../../../src/testing/scripted-model.ts'
 
 /** One of two processes: `desk` serves an agent over MCP, `front` has an agent with that one as a tool. Both poll fast, and are killed. */
-const [role = '', path = '', effects = '', port = '0'] = process.argv.slice(2)
+const [role = '', path = '', effects = '', portFile = ''] = process.argv.slice(2)
 const quick = { leaseMs: 300, pollMs: 20 }
 const store = sqliteStore({ path })
 
@@ -42,13 +42,17 @@ async function serveDesk(): Promise<void> {
   })
   const handler = mcpHandler(runtime, { authenticate: () => createScope({ user: 'front' }) })
   const http = createServer(toNodeListener(handler))
-  http.listen(Number(port), '127.0.0.1', () => process.send!({ port: (http.address() as AddressInfo).port }))
+  http.listen(0, '127.0.0.1', () => {
+    writeFileSync(portFile, String((http.address() as AddressInfo).port))
+    process.send!({ ready: true })
+  })
 }
 
 function startFront(): void {
-  const url = `http://127.0.0.1:${port}/mcp`
+  // Each desk has a port of its own: one that was let go may be taken.
+  const address = (): string => `http://127.0.0.1:${readFileSync(portFile, 'utf8')}/mcp`
   const tools = mcpTools(
-    { url, allowPrivateAddresses: true },
+    { url: 'http://desk.test/mcp', fetch: (_, init) => fetch(address(), init) },
     // Calls that go on with an answer may be repeated: our server takes each answer once.
     { name: 'remote', defaults: { approval: 'auto', ifInterrupted: 'rerun' }, retry: { baseMs: 10, maxMs: 50 } },
   )
