@@ -99,8 +99,9 @@ async function goOn(agent: string, caller: ServedCaller, given: string, ctx: Ser
   const conversation = caller.client.conversation(state.id)
   const responses = ctx.mcpReq.inputResponses ?? {}
   const declined = new Set<string>()
-  const outcome = await conversation.outcome(state.turnId)
-  const pending = outcome.status === 'waiting' ? outcome.pending : []
+  // Where it is at work again, another answer was first.
+  const outcome = await within(caller.waitMs, (signal) => conversation.outcome(state.turnId, { signal }))
+  const pending = outcome?.status === 'waiting' ? outcome.pending : []
   for (const item of pending) {
     const key = itemKey(item)
     if (!state.keys.includes(key) || !Object.hasOwn(responses, key)) continue
