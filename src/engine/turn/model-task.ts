@@ -107,7 +107,8 @@ type Prepared =
 async function prepare(step: ModelStep, context: TurnContext, loop: Loop, signal: AbortSignal): Promise<Prepared> {
   const { ref, scopes } = context
   const { clock, logger } = context.node
-  const agent = await context.tools.agentFor(step.turnId)
+  const sourced = context.tools.agentFor(step.turnId)
+  const agent = sourced instanceof Promise ? await sourced : sourced
   const state = loop.state()
   const turnState = stateOfTurn(state, step.turnId)
   const opened = turnState.items.find((item) => item.type === 'user')
