@@ -11,6 +11,7 @@ const benches: Readonly<Record<string, () => Promise<{ run(args: readonly string
   'watched-calls': async () => ({ run: (await import('./watched-calls.ts')).benchWatchedCalls }),
   startup: async () => ({ run: (await import('./startup.ts')).benchStartup }),
   watchers: async () => ({ run: (await import('./watchers.ts')).benchWatchers }),
+  'live-text': async () => ({ run: (await import('./live-text.ts')).benchLiveText }),
 }
 
 const [name = '', ...args] = process.argv.slice(2)

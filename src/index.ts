@@ -130,6 +130,15 @@ export type {
   AuthorizeVerdict,
 } from './runtime/authorize/authorize.ts'
 export type { JudgedPage } from './runtime/authorize/judged-page.ts'
+export type {
+  BulkFailure,
+  BulkFilter,
+  BulkJob,
+  BulkRequest,
+  BulkStart,
+  SkipReason,
+} from './runtime/bulk/bulk-request.ts'
+export type { Bulk, BulkCount } from './runtime/bulk/bulk-verbs.ts'
 export type { Conversation, ForkOptions, OutputOf, PendingOf, TurnHandle } from './runtime/conversation.ts'
 export type { SetStateOptions } from './runtime/conversation-state.ts'
 export { createRuntime } from './runtime/create-runtime.ts'
@@ -143,6 +152,8 @@ export type {
   WaitOptions,
 } from './runtime/flow-session.ts'
 export { type HeldRuntime, type HoldContext, type HoldOptions, holdRuntime } from './runtime/hold-runtime.ts'
+export type { PreflightOptions, PreflightPage } from './runtime/preflight/preflight.ts'
+export type { PreflightFinding, PreflightKind } from './runtime/preflight/preflight-finding.ts'
 export type { HistoryPage } from './runtime/read/history.ts'
 export type { Inspection } from './runtime/read/inspect.ts'
 export type {

@@ -24,6 +24,7 @@ export type {
   StoredSummary,
   Wake,
 } from './store/driver.ts'
+export { type LiveBus, type LiveLink, type LiveMessage, type LiveReceiver, processLiveBus } from './store/live-bus.ts'
 export { memoryDriver } from './store/memory/memory-store.ts'
 export type {
   ClaimDeliveries,

@@ -146,6 +146,16 @@ export const commandTable: readonly CommandEntry[] = [
     load: async () => (await import('./commands/doctor.ts')).doctor,
   },
   {
+    name: 'bulk',
+    summary: 'Cancel, retry or unquarantine many conversations, and list such jobs',
+    load: async () => (await import('./commands/bulk.ts')).bulk,
+  },
+  {
+    name: 'preflight',
+    summary: 'Compare what is open in a store with the code, before a deploy',
+    load: async () => (await import('./commands/preflight.ts')).preflight,
+  },
+  {
     name: 'deliveries',
     summary: 'List what could not be delivered to subscribers, and have it tried again',
     load: async () => (await import('./commands/deliveries.ts')).deliveries,

@@ -15,7 +15,10 @@ import { outboxOf } from '../store/outbox.ts'
 import { askAgent } from './ask-agent.ts'
 import type { Authorize } from './authorize/authorize.ts'
 import { Cursors } from './authorize/judged-page.ts'
+import { bulkVerbs } from './bulk/bulk-verbs.ts'
+import { JobRunner } from './bulk/job-runner.ts'
 import { deleteTenant } from './delete-conversation.ts'
+import { preflight } from './preflight/preflight.ts'
 import { readinessOf, sweepAudit } from './readiness.ts'
 import type { Runtime, RuntimeOptions } from './runtime.ts'
 import type { Authorization, RuntimeContext } from './runtime-context.ts'
@@ -54,12 +57,17 @@ export function createRuntime<const Agents extends readonly Agent[]>(
   const disconnect = connect(context, auditTtlMs, deliveries)
   worker?.startPolling(askAgent(context), (ref) => context.hints.hint(ref))
 
+  const bulk = bulkVerbs(node.store)
+  const jobs = worker && node.store.jobs ? new JobRunner(context, node.store.jobs) : null
+  jobs?.start()
+
   let closed: Promise<void> | null = null
   async function close(drainMs: number): Promise<void> {
-    await Promise.all([worker?.close(drainMs), deliveries?.close(drainMs)])
+    await Promise.all([worker?.close(drainMs), deliveries?.close(drainMs), jobs?.close(drainMs)])
     closing.abort(new RuntimeClosedError())
     context.hints.tellAll()
     disconnect()
+    await node.relay?.close()
     await closeSources(node)
   }
 
@@ -75,6 +83,16 @@ export function createRuntime<const Agents extends readonly Agent[]>(
     retryDeliveries: async (ids) => outboxOf(node.store).endFailed(ids, 'retry'),
     discardDeliveries: async (ids) => outboxOf(node.store).endFailed(ids, 'discard'),
     removeSubscriber: async (name) => outboxOf(node.store).removeSubscriber(name),
+    bulk: {
+      ...bulk,
+      async start(request) {
+        context.assertOpen()
+        const job = await bulk.start(request)
+        jobs?.look()
+        return job
+      },
+    },
+    preflight: async (given) => preflight(node, node.store, given),
     signedFiles: signedFiles(node),
     signedStates: stateSigner(node.signer),
     readiness: () => readinessOf({ store: node.store, clock: node.clock, worker, timeoutMs: readinessMs }),

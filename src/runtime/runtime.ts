@@ -10,13 +10,16 @@ import type { Scope } from '../define/scope.ts'
 import type { Observer } from '../engine/observer.ts'
 import type { IdentityOptions, RestoreScope } from '../engine/scopes.ts'
 import type { Persistence } from '../snapshot/persistence.ts'
+import type { LiveBus } from '../store/live-bus.ts'
 import type { FailedDelivery, FailedPage, SubscriberState } from '../store/outbox.ts'
 import type { InboxFilter, Store } from '../store/store.ts'
 import type { Answered, AnswerOptions, CallRef } from './answer-call.ts'
 import type { Authorize } from './authorize/authorize.ts'
 import type { JudgedPage } from './authorize/judged-page.ts'
+import type { Bulk } from './bulk/bulk-verbs.ts'
 import type { Conversation } from './conversation.ts'
 import type { FlowSession } from './flow-session.ts'
+import type { PreflightOptions, PreflightPage } from './preflight/preflight.ts'
 import type { Inspection } from './read/inspect.ts'
 import type { InboxItem, ListedConversation, ListedSession, ListFilter, SessionFilter } from './read/lists.ts'
 import type { ChangesFor } from './read/tenant-changes.ts'
@@ -70,6 +73,11 @@ export type RuntimeOptions<Agents extends readonly Agent[] = readonly Agent[]> =
    * then nothing is put together for it.
    */
   readonly observe?: Observer | readonly Observer[]
+  /**
+   * Brings text to the nodes that watch a conversation while another node writes it. Null: none does, and they see each message when it is committed. Default: that of
+   * the store; `postgresStore` has one, and other stores have none.
+   */
+  readonly liveBus?: LiveBus | null
   readonly clock?: Clock
   /** False makes a node that takes messages and answers but runs nothing, which it is in any case during `next build` and the build of SvelteKit. Default: true. */
   readonly work?: boolean
@@ -147,6 +155,14 @@ export type Runtime<Agents extends readonly Agent[] = readonly Agent[]> = Verbs<
   discardDeliveries(ids: readonly number[]): Promise<number>
   /** Makes the store forget a subscriber, with all that waits for it. One that a node still has is registered again when that node starts. */
   removeSubscriber(name: string): Promise<boolean>
+  /** Bulk jobs: cancel, retry or unquarantine many conversations of a tenant, durably. The store must have `jobs`. */
+  readonly bulk: Bulk
+  /**
+   * Compares what is open in the store with the code of this runtime, before a deploy: see `PreflightFinding`. Over all tenants, by pages. Runs and writes nothing:
+   * no model, tool, hook or step. Flows are replayed up to the first operation that is not recorded. Schemas run, and `migrateState` where it is asked for. What
+   * changes meanwhile may be left out or told twice.
+   */
+  preflight(options?: PreflightOptions): Promise<PreflightPage>
   /** Addresses of files that work without an identity for a while. For servers. */
   readonly signedFiles: SignedFiles
   /** Signs what comes back with the next request. For servers. */

@@ -6,6 +6,7 @@ import { safeLogger } from '../base/redact/redacting-logger.ts'
 import { checkDuration, checkHolder, checkId, readDueWork, readKnownLeases, readWatchedLogs } from './checks.ts'
 import type { Driver } from './driver.ts'
 import { ExpiryLoop, HintBus } from './expiry-loop.ts'
+import { checkedJobs } from './jobs.ts'
 import { HeldLeases, type KnownLease, type LeaseNews } from './lease.ts'
 import { checkedOutbox } from './outbox.ts'
 import { type ConversationRef, conversationKey, type UnreadableColumn } from './records.ts'
@@ -70,7 +71,9 @@ export function createStore(driver: Driver, options: StoreOptions = {}, clock: C
     ...handles.of('default'),
     durable: driver.durable,
     ...(driver.upkeep ? { upkeep: watchedUpkeep(gate.guard(driver.upkeep), { hints, expiry }) } : {}),
+    ...(driver.jobs ? { jobs: checkedJobs(gate.guard(driver.jobs)) } : {}),
     ...(driver.outbox ? { outbox: checkedOutbox(gate.guard(driver.outbox)) } : {}),
+    ...(driver.liveBus ? { liveBus: driver.liveBus } : {}),
     forTenant: (tenant) => handles.of(tenant),
     async dueWork(input) {
       const query = readDueWork(input)

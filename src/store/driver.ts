@@ -1,5 +1,7 @@
 import type { ConversationStatus } from '../log/fsm-state.ts'
+import type { JobDriver } from './jobs.ts'
 import type { ClaimOptions, ClaimOutcome, KnownLease, LeaseNews } from './lease.ts'
+import type { LiveBus } from './live-bus.ts'
 import type { Outbox } from './outbox.ts'
 import type {
   ConversationFilter,
@@ -135,8 +137,12 @@ export type Driver = {
   watchOthers(emit: (hint: WakeHint) => void): Unsubscribe
   /** For export, examination and cleanup of the whole store. Optional. */
   readonly upkeep?: Upkeep
+  /** For bulk jobs. Optional. */
+  readonly jobs?: JobDriver
   /** For subscribers. Optional. */
   readonly outbox?: Outbox
+  /** For what is live, where several processes have the store open. Optional. */
+  readonly liveBus?: LiveBus
   /** Called once, when no operation is running any more. */
   close(): Promise<void>
 }

@@ -3,7 +3,9 @@ import type { BlobRef } from '../log/blob-ref.ts'
 import type { LogEvent, NewEvent } from '../log/events.ts'
 import type { ConversationStatus, FsmState } from '../log/fsm-state.ts'
 import type { Change, CommitResult } from './change.ts'
+import type { Jobs } from './jobs.ts'
 import type { ClaimOptions, ClaimOutcome, KnownLease, LeaseNews } from './lease.ts'
+import type { LiveBus } from './live-bus.ts'
 import type { Outbox } from './outbox.ts'
 import type {
   ConversationAttrs,
@@ -46,8 +48,12 @@ export type Store = TenantStore & {
   deleteTenant(tenant: string): Promise<number>
   /** For export, examination and cleanup of the whole store: see `perdure/upkeep`. Absent when the backend does not offer it. */
   readonly upkeep?: Upkeep
+  /** Bulk jobs. Absent when the backend does not offer it. */
+  readonly jobs?: Jobs
   /** What subscribers are told. Absent when the backend does not offer it. */
   readonly outbox?: Outbox
+  /** What is live, for the other processes of a fleet. Absent when the backend does not offer it. */
+  readonly liveBus?: LiveBus
   /** Must finish running operations. Later calls are refused with `StoreClosedError`; a second close does nothing. */
   close(): Promise<void>
 }

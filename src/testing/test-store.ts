@@ -9,6 +9,7 @@ import { eventsFromOutside, limitsAndBadInput } from './conformance/events-from-
 import { expiry, rounds } from './conformance/expiry.ts'
 import { forkCalls, forkDormancy } from './conformance/fork-calls.ts'
 import { forkLog, movedLogs } from './conformance/fork-log.ts'
+import { jobs } from './conformance/jobs.ts'
 import { leasesAndEpochs } from './conformance/leases-and-epochs.ts'
 import { outbox } from './conformance/outbox.ts'
 import { owners } from './conformance/owners.ts'
@@ -112,6 +113,7 @@ const promises: readonly ((suite: Suite) => void)[] = [
   reopening,
   upkeep,
   outbox,
+  jobs,
 ]
 
 /** What the suite needs from a test runner. vitest and jest fit as they are, `node:test` with the `expect` package. */

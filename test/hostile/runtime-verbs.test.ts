@@ -153,6 +153,31 @@ const conversationVerbs: Table<Conversation> = {
 }
 
 const runtimeVerbs: Table<Runtime> = {
+  bulk: ({ runtime }) => [
+    (hostile) => runtime.bulk.count(hostile),
+    (hostile) => runtime.bulk.count({ action: hostile }),
+    (hostile) => runtime.bulk.count({ action: 'cancel', filter: hostile }),
+    (hostile) => runtime.bulk.count({ action: 'cancel', filter: { status: hostile } }),
+    (hostile) => runtime.bulk.count({ action: 'cancel', filter: { text: hostile } }),
+    (hostile) => runtime.bulk.count({ action: 'cancel', filter: { olderThanMs: hostile } }),
+    (hostile) => runtime.bulk.count({ action: 'retry', filter: { ended: hostile } }),
+    (hostile) => runtime.bulk.start(hostile),
+    (hostile) => runtime.bulk.start({ action: 'cancel', id: hostile }),
+    (hostile) => runtime.bulk.start({ action: 'cancel', who: hostile }),
+    (hostile) => runtime.bulk.start({ action: 'cancel', tenant: hostile }),
+    (hostile) => runtime.bulk.start({ action: 'retry', force: hostile }),
+    (hostile) => runtime.bulk.start({ action: 'cancel', perSecond: hostile }),
+    (hostile) => runtime.bulk.list(hostile),
+    (hostile) => runtime.bulk.get(hostile),
+    (hostile) => runtime.bulk.stop(hostile),
+  ],
+  preflight: ({ runtime }) => [
+    (hostile) => runtime.preflight(hostile),
+    (hostile) => runtime.preflight({ tenant: hostile }),
+    (hostile) => runtime.preflight({ limit: hostile }),
+    (hostile) => runtime.preflight({ after: hostile }),
+    (hostile) => runtime.preflight({ migrateState: hostile }),
+  ],
   subscribers: () => [],
   failedDeliveries: ({ runtime }) => [
     (hostile) => runtime.failedDeliveries(hostile),

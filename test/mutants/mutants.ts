@@ -2,6 +2,7 @@ import { answerMutants } from './answer-mutants.ts'
 import { authorizeMutants } from './authorize-mutants.ts'
 import { baseMutants } from './base-mutants.ts'
 import { behalfMutants } from './behalf-mutants.ts'
+import { bulkMutants } from './bulk-mutants.ts'
 import { bytesMutants } from './bytes-mutants.ts'
 import { cacheMutants } from './cache-mutants.ts'
 import { callsMutants } from './calls-mutants.ts'
@@ -21,6 +22,7 @@ import { inspectorMutants } from './inspector-mutants.ts'
 import { keptMutants } from './kept-mutants.ts'
 import { lastingMutants } from './lasting-mutants.ts'
 import { leaseMutants } from './lease-mutants.ts'
+import { liveMutants } from './live-mutants.ts'
 import { mcpMutants } from './mcp-mutants.ts'
 import type { Mutant } from './mutant.ts'
 import { noteMutants } from './note-mutants.ts'
@@ -28,6 +30,7 @@ import { operatorMutants } from './operator-mutants.ts'
 import { outboxMutants } from './outbox-mutants.ts'
 import { poisonMutants } from './poison-mutants.ts'
 import { postgresMutants } from './postgres-mutants.ts'
+import { preflightMutants } from './preflight-mutants.ts'
 import { reactMutants } from './react-mutants.ts'
 import { readerMutants } from './reader-mutants.ts'
 import { recordMutants } from './record-mutants.ts'
@@ -57,6 +60,8 @@ export const mutants: readonly Mutant[] = [
   ...sqliteMutants,
   ...postgresMutants,
   ...operatorMutants,
+  ...preflightMutants,
+  ...bulkMutants,
   ...serverMutants,
   ...upkeepMutants,
   ...supersededMutants,
@@ -86,6 +91,7 @@ export const mutants: readonly Mutant[] = [
   ...withheldMutants,
   ...disclosureMutants,
   ...leaseMutants,
+  ...liveMutants,
   ...baseMutants,
   ...lastingMutants,
   ...poisonMutants,

@@ -78,6 +78,11 @@ export const cases: Readonly<Record<string, Case>> = {
   listFailedDeliveries: { isForOperators: true },
   retryDeliveries: { isForOperators: true, body: { ids: [1] } },
   discardDeliveries: { isForOperators: true, body: { ids: [1] } },
+  listJobs: { isForOperators: true },
+  getJob: { isForOperators: true },
+  startJob: { isForOperators: true, body: { action: 'cancel' } },
+  countJob: { isForOperators: true, body: { action: 'cancel' } },
+  stopJob: { isForOperators: true, body: {} },
 }
 
 /** Everything of an answer but when it was given. */

@@ -37,6 +37,7 @@ export async function owningConversation(agent: Agent, events: readonly NewEvent
     ...{ node, ref: { tenant, id }, agent, store },
     tools: new TurnTools(agent, node),
     channel: channels.of(tenant, id),
+    live: channels.of(tenant, id).voice(lease.epoch),
     scopes: {
       canFail: false,
       ofTurn: async () => scope,

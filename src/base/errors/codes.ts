@@ -92,6 +92,7 @@ export const errorCodes = {
   invalid_command: { family: 'usage', status: 400 },
   config_invalid: { family: 'usage', status: 500 },
   store_missing: { family: 'store', status: 500 },
+  jobs_unsupported: { family: 'usage', status: 501 },
   outbox_unsupported: { family: 'usage', status: 501 },
   upkeep_unsupported: { family: 'usage', status: 501 },
   import_invalid: { family: 'usage', status: 422 },

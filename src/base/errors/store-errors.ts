@@ -184,6 +184,16 @@ export class OutboxUnsupportedError extends PerdureError {
   }
 }
 
+/** The store keeps no bulk jobs. */
+export class JobsUnsupportedError extends PerdureError {
+  constructor() {
+    super(
+      'jobs_unsupported',
+      'This store keeps no bulk jobs. Use a store whose driver offers `jobs`, or call the verbs of each conversation.',
+    )
+  }
+}
+
 /**
  * `line` counts from 1. Conversations before this line were imported; nothing of the conversation that it belongs to
  * was.

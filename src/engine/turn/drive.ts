@@ -45,13 +45,15 @@ export async function workOnConversation(
     await store.releaseLease(id, lease.epoch)
     return 0
   }
+  const channel = node.channels.of(tenant, id)
   const context: TurnContext = {
     node,
     ref,
     agent,
     tools: new TurnTools(agent, node),
     store,
-    channel: node.channels.of(tenant, id),
+    channel,
+    live: channel.voice(lease.epoch),
     scopes: node.scopes.forConversation(tenant, id),
     family: childFamily(node, worker, ref, agent, parent),
     memory: node.contextMemories.of(tenant, id),

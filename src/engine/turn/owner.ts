@@ -78,7 +78,7 @@ export class Owner extends LogOwner {
       crashed: (error) => this.#crashed(error),
     })
     this.#observed = context.node.observer && new ObservedTurns(context, context.node.observer, workingSet.state)
-    this.#detach = context.channel.attach(() => this.#workingSet)
+    this.#detach = context.channel.attach(() => this.#workingSet, lease.epoch)
     this.children = new ChildCalls(context.family, context.agent.name)
     this.missingTools = new MissingTools(context.ref, context.agent, context.node.toolTimeouts)
   }
@@ -270,7 +270,7 @@ export class Owner extends LogOwner {
   #abortAll(): void {
     this.#running.clear()
     void this.#model.stop()
-    this.#channel.withdraw(this.state.lastSeq)
+    this.#context.live.withdraw(this.state.lastSeq)
   }
 
   /** Resolves when the outcome is in the log; false when it has no place there. */
@@ -287,7 +287,8 @@ export class Owner extends LogOwner {
 
   #startCalls(events: readonly NewEvent[]): void {
     const started = events.filter((event) => event.type === 'tool_started')
-    if (started.length > 0) this.#channel.emit({ type: 'state_changed', state: 'executing_tools' }, this.state.lastSeq)
+    if (started.length > 0)
+      this.#context.live.emit({ type: 'state_changed', state: 'executing_tools' }, this.state.lastSeq)
     for (const { content } of started) {
       const found = findCall(this.state, content.callId)
       if (found) this.#startCall(found.call, content.attempt, found.turn.turnId)

@@ -8,6 +8,7 @@ import { fittingRows, forkParents, lowerAscii, rowBytes, searchedText } from '..
 import type { Store } from '../store.ts'
 import { commitChange } from './commit-change.ts'
 import { changedSince, tally } from './figures.ts'
+import { MemoryJobs } from './jobs.ts'
 import {
   byteOrder,
   type ConversationRow,
@@ -40,6 +41,7 @@ export function memoryStore({ clock = systemClock, ...options }: MemoryStoreOpti
 export function memoryDriver(clock: Pick<Clock, 'now'> = systemClock, newId: () => string = () => uuidV7()): Driver {
   const tables = new MemoryTables()
   const outbox = new MemoryOutbox({ tables, clock })
+  const jobs = new MemoryJobs({ tables, clock })
   const clockWatch = new ClockWatch()
   const rowOf = (tenant: string, id: string) => tables.tenant(tenant).conversations.get(id)
 
@@ -130,6 +132,7 @@ export function memoryDriver(clock: Pick<Clock, 'now'> = systemClock, newId: () 
       }
       tables.deleteTenant(tenant)
       outbox.forget(tenant, () => true)
+      jobs.forget(tenant)
       return doomed.conversations.size
     },
 
@@ -285,6 +288,7 @@ export function memoryDriver(clock: Pick<Clock, 'now'> = systemClock, newId: () 
     },
 
     upkeep: memoryUpkeep(tables, clock),
+    jobs,
     outbox,
     watchOthers: () => () => {},
     async close() {},

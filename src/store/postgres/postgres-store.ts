@@ -11,7 +11,9 @@ import { Database, type DatabaseOptions } from './database.ts'
 import { calls, events } from './events.ts'
 import { forkConversation } from './fork-and-delete.ts'
 import { HintChannel, type HintChannelOptions } from './hints.ts'
+import { postgresJobs } from './jobs.ts'
 import { leases, movedLogs } from './leases.ts'
+import { PostgresLiveBus } from './live-bus.ts'
 import { postgresOutbox } from './outbox.ts'
 import { blobs, modelCalls, snapshots, summaries } from './records.ts'
 import { postgresUpkeep } from './upkeep/upkeep.ts'
@@ -22,7 +24,7 @@ export type PostgresStoreOptions = StoreOptions & {
   readonly connectionString: string
   /** The schema of the tables; created on first use. Default: 'perdure'. */
   readonly schema?: string
-  /** Connections in the pool; one of them is kept free for renewing leases. Hints between processes use one more. Default: 10. */
+  /** Connections in the pool; one of them is kept free for renewing leases. Hints between processes use one more, and live text a third that is opened with the first turn or watcher. Default: 10. */
   readonly max?: number
   /** How long a statement waits for a new or free connection. Default: 10,000. */
   readonly connectTimeoutMs?: number
@@ -57,6 +59,7 @@ export function postgresDriver(
   database: Database = new Database(options),
 ): Driver {
   const hints = new HintChannel(options)
+  const liveBus = new PostgresLiveBus(options)
   const commit = commitChange(database, options.max)
   return {
     durable: true,
@@ -79,10 +82,12 @@ export function postgresDriver(
     ...snapshots(database),
     fork: forkConversation(database),
     upkeep: postgresUpkeep(database),
+    jobs: postgresJobs(database),
     outbox: postgresOutbox(database),
+    liveBus,
     watchOthers: (emit) => hints.listen(emit),
     async close() {
-      await hints.close()
+      await Promise.all([hints.close(), liveBus.close()])
       await database.close()
     },
   }

@@ -88,6 +88,7 @@ export function deleteTenant(db: Database, tenant: string): number {
   removeAll(db, tenant, doomed)
   deleteBlobsOfTenant(db, tenant)
   db.run('DELETE FROM snapshots WHERE tenant = ?', tenant)
+  db.run('DELETE FROM bulk_jobs WHERE tenant = ?', tenant)
   return doomed.length
 }
 

@@ -246,6 +246,29 @@ const callNotices = `
 ALTER TABLE calls ADD COLUMN notice TEXT;
 `
 
+/** One row for each job. There are few: jobs that ended are removed when another one starts. */
+const bulkJobs = `
+CREATE TABLE bulk_jobs (
+  id TEXT PRIMARY KEY,
+  tenant TEXT NOT NULL,
+  action TEXT NOT NULL,
+  who TEXT NOT NULL,
+  spec TEXT NOT NULL,
+  state TEXT NOT NULL,
+  created_at INTEGER NOT NULL,
+  finished_at INTEGER,
+  done INTEGER NOT NULL DEFAULT 0,
+  skipped INTEGER NOT NULL DEFAULT 0,
+  failed INTEGER NOT NULL DEFAULT 0,
+  report TEXT,
+  at_created INTEGER,
+  at_id TEXT,
+  token INTEGER,
+  lease_until INTEGER,
+  lapses INTEGER NOT NULL DEFAULT 0
+) STRICT;
+`
+
 /** The schema version is the number of migrations that have run. Must only be appended to. */
 const migrations: readonly string[] = [
   createTables,
@@ -259,6 +282,7 @@ const migrations: readonly string[] = [
   outbox,
   owners,
   callNotices,
+  bulkJobs,
 ]
 
 export const knownVersion = migrations.length

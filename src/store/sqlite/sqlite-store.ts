@@ -14,6 +14,7 @@ import { dueCalls, getCall, inbox, pendingCalls, readEvents } from './events.ts'
 import { deleteConversation, deleteTenant, forkConversation } from './fork-and-delete.ts'
 import { GroupCommit } from './group-commit.ts'
 import { watchOthers } from './hints.ts'
+import { sqliteJobs } from './jobs.ts'
 import {
   claimLease,
   dueWork,
@@ -118,6 +119,7 @@ export function sqliteDriver({ path, busyTimeoutMs, logger }: SqliteDriverOption
     putSnapshot: (tenant, id, snapshot) => commits.write((db) => putSnapshot(db, tenant, id, snapshot)),
     getSnapshot: (tenant, id) => connection.read((db) => getSnapshot(db, tenant, id)),
     upkeep: sqliteUpkeep(connection, commits),
+    jobs: sqliteJobs(connection, commits),
     outbox: sqliteOutbox(connection, commits),
     watchOthers: (emit) => watchOthers(connection, logger, emit),
     async close() {
