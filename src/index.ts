@@ -155,7 +155,7 @@ export { type HeldRuntime, type HoldContext, type HoldOptions, holdRuntime } fro
 export type { PreflightOptions, PreflightPage } from './runtime/preflight/preflight.ts'
 export type { PreflightFinding, PreflightKind } from './runtime/preflight/preflight-finding.ts'
 export type { HistoryPage } from './runtime/read/history.ts'
-export type { Inspection } from './runtime/read/inspect.ts'
+export type { InspectedWork, Inspection } from './runtime/read/inspect.ts'
 export type {
   InboxCall,
   InboxItem,
@@ -169,7 +169,7 @@ export type { WatchSessionOptions } from './runtime/read/read-record.ts'
 export type { WatchOptions } from './runtime/read/watch.ts'
 export type { Readiness } from './runtime/readiness.ts'
 export type { ResumeOptions } from './runtime/resume-session.ts'
-export type { Runtime, RuntimeOptions, Verbs } from './runtime/runtime.ts'
+export type { Runtime, RuntimeOptions, Verbs, Work } from './runtime/runtime.ts'
 export type { SignedFiles } from './runtime/signed-files.ts'
 export type { StateSigner } from './runtime/signed-states.ts'
 export {
@@ -181,6 +181,7 @@ export {
   storeSnapshots,
 } from './snapshot/persistence.ts'
 export { type MemoryStoreOptions, memoryStore } from './store/memory/memory-store.ts'
+export type { Drain, NewDrain, NodeState } from './store/nodes.ts'
 export type { FailedDelivery, FailedPage, SubscriberState } from './store/outbox.ts'
 export type {
   ConversationFilter,
@@ -190,7 +191,9 @@ export type {
   ModelCallRange,
   PendingCall,
 } from './store/records.ts'
+export type { Pause, PauseTarget, SteeredBy, SteeringAct, SteeringPage } from './store/steering.ts'
 export type { Store } from './store/store.ts'
+export type { WorkLease, WorkPage, WorkRow, WorkState } from './store/work-rows.ts'
 export { projectView, type WatchEvent } from './view/growing-view.ts'
 export type {
   Activity,

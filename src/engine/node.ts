@@ -6,6 +6,7 @@ import { uuidV7 } from '../base/uuid-v7.ts'
 import type { Agent } from '../define/agent.ts'
 import { ContextMemories } from '../prompt/assemble-prompt.ts'
 import type { Snapshots } from '../snapshot/snapshots.ts'
+import { KnownPauses } from '../store/known-pauses.ts'
 import type { LiveBus } from '../store/live-bus.ts'
 import type { Store } from '../store/store.ts'
 import { WorkingSets } from '../store/working-sets.ts'
@@ -55,6 +56,7 @@ export type EngineNode = Omit<NodeSettings, 'scope' | 'missingToolMs' | 'liveBus
   readonly warnOfStore: Logger['warn']
   readonly channels: Channels
   readonly relay: LiveRelay | null
+  readonly pauses: KnownPauses
   readonly workingSets: WorkingSets
   readonly flowStates: FlowStates
   readonly contextMemories: ContextMemories
@@ -75,6 +77,7 @@ export function createNode({ scope, missingToolMs, liveBus, ...settings }: NodeS
     warnOfStore: rateLimited(logger, () => clock.now()),
     channels: new Channels(store, workingSets, clock, relay),
     relay,
+    pauses: new KnownPauses(store.steering, clock),
     workingSets,
     flowStates: new FlowStates(),
     contextMemories: new ContextMemories(),

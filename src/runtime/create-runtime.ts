@@ -4,6 +4,7 @@ import { RuntimeClosedError } from '../base/errors/runtime-errors.ts'
 import { uuidV7 } from '../base/uuid-v7.ts'
 import type { Agent } from '../define/agent.ts'
 import { type Scope, systemScope } from '../define/scope.ts'
+import { NodeHeartbeat } from '../engine/lease/node-heartbeat.ts'
 import { Worker } from '../engine/lease/worker.ts'
 import { HintWaiters, LogPoll } from '../engine/live/log-poll.ts'
 import { TurnWaiters } from '../engine/live/turn-outcome.ts'
@@ -25,6 +26,7 @@ import type { Authorization, RuntimeContext } from './runtime-context.ts'
 import { allSubscribers, readRuntimeOptions } from './runtime-options.ts'
 import { signedFiles } from './signed-files.ts'
 import { stateSigner } from './signed-states.ts'
+import { steeringVerbs } from './steer.ts'
 import { verbs } from './verbs.ts'
 
 const defaultDrainMs = 10_000
@@ -55,6 +57,12 @@ export function createRuntime<const Agents extends readonly Agent[]>(
     },
   }
   const disconnect = connect(context, auditTtlMs, deliveries)
+  const heartbeat = new NodeHeartbeat(node, {
+    works: worker !== null,
+    onDrain: (drain) => worker?.drain(drain?.drainMs ?? null),
+  })
+  // A build must change nothing.
+  if (!currentBuild()) heartbeat.start()
   worker?.startPolling(askAgent(context), (ref) => context.hints.hint(ref))
 
   const bulk = bulkVerbs(node.store)
@@ -64,6 +72,7 @@ export function createRuntime<const Agents extends readonly Agent[]>(
   let closed: Promise<void> | null = null
   async function close(drainMs: number): Promise<void> {
     await Promise.all([worker?.close(drainMs), deliveries?.close(drainMs), jobs?.close(drainMs)])
+    await heartbeat.stop()
     closing.abort(new RuntimeClosedError())
     context.hints.tellAll()
     disconnect()
@@ -82,6 +91,7 @@ export function createRuntime<const Agents extends readonly Agent[]>(
     failedDeliveries: async (page) => outboxOf(node.store).failed(page),
     retryDeliveries: async (ids) => outboxOf(node.store).endFailed(ids, 'retry'),
     discardDeliveries: async (ids) => outboxOf(node.store).endFailed(ids, 'discard'),
+    ...steeringVerbs(context, heartbeat),
     removeSubscriber: async (name) => outboxOf(node.store).removeSubscriber(name),
     bulk: {
       ...bulk,

@@ -11,8 +11,11 @@ import type { Observer } from '../engine/observer.ts'
 import type { IdentityOptions, RestoreScope } from '../engine/scopes.ts'
 import type { Persistence } from '../snapshot/persistence.ts'
 import type { LiveBus } from '../store/live-bus.ts'
+import type { NewDrain, NodeState } from '../store/nodes.ts'
 import type { FailedDelivery, FailedPage, SubscriberState } from '../store/outbox.ts'
+import type { Pause, PauseTarget, SteeredBy, SteeringAct, SteeringPage } from '../store/steering.ts'
 import type { InboxFilter, Store } from '../store/store.ts'
+import type { WorkPage, WorkRow } from '../store/work-rows.ts'
 import type { Answered, AnswerOptions, CallRef } from './answer-call.ts'
 import type { Authorize } from './authorize/authorize.ts'
 import type { JudgedPage } from './authorize/judged-page.ts'
@@ -130,6 +133,9 @@ export type Verbs<Agents extends readonly Agent[] = readonly Agent[]> = {
   inspect(id: string): Inspection
 }
 
+/** A conversation or session that processes work on, or would. `pause`: why no process takes it; null while it is not paused. */
+export type Work = WorkRow & { readonly pause: Pause | null }
+
 /** A registered flow. */
 export type FlowListing = { readonly name: string; readonly versions: readonly string[] }
 
@@ -163,6 +169,28 @@ export type Runtime<Agents extends readonly Agent[] = readonly Agent[]> = Verbs<
    * changes meanwhile may be left out or told twice.
    */
   preflight(options?: PreflightOptions): Promise<PreflightPage>
+  /** The processes that work on this store or serve it, the oldest first, with what each holds now. */
+  nodes(): Promise<NodeState[]>
+  /** What is due, held or quarantined over all tenants, the oldest first, with what is paused of it. */
+  work(page?: WorkPage): Promise<Work[]>
+  /**
+   * Has a node take no more work, and hand over what it still holds after `drainMs` (default: 10,000). It goes on to serve requests. A node is told with its next beat,
+   * within a third of its `leaseMs`. False when it is not known. `who`: who asks; default: 'system'.
+   */
+  drain(holder: string, options?: Partial<NewDrain>): Promise<boolean>
+  /** Lets it work again. False when it does not drain. */
+  undrain(holder: string, options?: Partial<SteeredBy>): Promise<boolean>
+  /**
+   * Has no process work on an agent, a tenant or a conversation from its acknowledgement on: see docs/operations.md for what goes on. `who`: who asks; default:
+   * 'system'. What is paused already keeps its first pause.
+   */
+  pause(target: PauseTarget, options?: Partial<SteeredBy>): Promise<Pause>
+  /** What waits is due at once. False when it is not paused. */
+  resume(target: PauseTarget, options?: Partial<SteeredBy>): Promise<boolean>
+  /** What is paused, the newest first. */
+  pauses(page?: SteeringPage): Promise<Pause[]>
+  /** Who paused, resumed, drained and undrained what, the newest first. The newest 1,000 are kept. */
+  steeringActs(page?: SteeringPage): Promise<SteeringAct[]>
   /** Addresses of files that work without an identity for a while. For servers. */
   readonly signedFiles: SignedFiles
   /** Signs what comes back with the next request. For servers. */

@@ -179,6 +179,44 @@ const runtimeVerbs: Table<Runtime> = {
     (hostile) => runtime.preflight({ migrateState: hostile }),
   ],
   subscribers: () => [],
+  nodes: () => [],
+  work: ({ runtime }) => [
+    (hostile) => runtime.work(hostile),
+    (hostile) => runtime.work({ state: hostile }),
+    (hostile) => runtime.work({ agent: hostile }),
+    (hostile) => runtime.work({ limit: hostile }),
+    (hostile) => runtime.work({ after: hostile }),
+    (hostile) => runtime.work({ after: { tenant: hostile, id: 'c', at: 1 } }),
+    (hostile) => runtime.work({ after: { tenant: 't', id: 'c', at: hostile } }),
+  ],
+  drain: ({ runtime }) => [
+    (hostile) => runtime.drain(hostile),
+    (hostile) => runtime.drain('node', hostile),
+    (hostile) => runtime.drain('node', { who: hostile }),
+    (hostile) => runtime.drain('node', { reason: hostile }),
+    (hostile) => runtime.drain('node', { drainMs: hostile }),
+  ],
+  undrain: ({ runtime }) => [
+    (hostile) => runtime.undrain(hostile),
+    (hostile) => runtime.undrain('node', hostile),
+    (hostile) => runtime.undrain('node', { who: hostile }),
+  ],
+  pause: ({ runtime }) => [
+    (hostile) => runtime.pause(hostile),
+    (hostile) => runtime.pause({ agent: hostile }),
+    (hostile) => runtime.pause({ tenant: hostile }),
+    (hostile) => runtime.pause({ conversation: hostile }),
+    (hostile) => runtime.pause({ agent: 'unused' }, hostile),
+    (hostile) => runtime.pause({ agent: 'unused' }, { who: hostile }),
+    (hostile) => runtime.pause({ agent: 'unused' }, { reason: hostile }),
+  ],
+  resume: ({ runtime }) => [
+    (hostile) => runtime.resume(hostile),
+    (hostile) => runtime.resume({ agent: hostile }),
+    (hostile) => runtime.resume({ agent: 'unused' }, hostile),
+  ],
+  pauses: ({ runtime }) => options((page) => runtime.pauses(page), 'before', 'limit'),
+  steeringActs: ({ runtime }) => options((page) => runtime.steeringActs(page), 'before', 'limit'),
   failedDeliveries: ({ runtime }) => [
     (hostile) => runtime.failedDeliveries(hostile),
     (hostile) => runtime.failedDeliveries({ subscriber: hostile }),
@@ -279,6 +317,7 @@ const runtimeVerbs: Table<Runtime> = {
 
 const inspectVerbs: Table<Inspection> = {
   record: none,
+  work: none,
   modelCalls: ({ runtime }) => [
     (hostile) => runtime.inspect('c').modelCalls(hostile),
     (hostile) => runtime.inspect('c').modelCalls({ skip: hostile }),

@@ -2,9 +2,8 @@ import { describe, expect, test } from 'vitest'
 import type { NewEvent } from '../../src/log/events.ts'
 import type { Store } from '../../src/store/store.ts'
 import { overStores } from '../stories/over-stores.ts'
-import { type Attempt, tryHostile } from './try-hostile.ts'
-
-type Attempts = (store: Store) => Attempt[]
+import { type Attempts, jobs, nodes, steering } from './fleet-attempts.ts'
+import { tryHostile } from './try-hostile.ts'
 
 const none: Attempts = () => []
 const said = {
@@ -25,43 +24,11 @@ const moved = (content: object): NewEvent => ({
 const methods: Readonly<Record<keyof Store, Attempts>> = {
   durable: none,
   upkeep: none,
-  jobs: (store) => {
-    const jobs = store.jobs!
-    const job = { id: 'j', tenant: 'default', action: 'cancel' as const, who: 'w', spec: null }
-    const progress = { done: 0, skipped: 0, failed: 0, report: null, cursor: null, leaseMs: 1_000 }
-    const scan = { tenant: 'default', filter: {}, at: null, after: null, limit: 1 }
-    return [
-      (hostile) => jobs.start(hostile, 1),
-      (hostile) => jobs.start(job, hostile),
-      (hostile) => jobs.start({ ...job, id: hostile }, 1),
-      (hostile) => jobs.start({ ...job, tenant: hostile }, 1),
-      (hostile) => jobs.start({ ...job, action: hostile }, 1),
-      (hostile) => jobs.start({ ...job, who: hostile }, 1),
-      (hostile) => jobs.start({ ...job, spec: hostile }, 1),
-      (hostile) => jobs.get(hostile),
-      (hostile) => jobs.list(hostile),
-      (hostile) => jobs.list({ before: hostile }),
-      (hostile) => jobs.list({ limit: hostile }),
-      (hostile) => jobs.stop(hostile),
-      (hostile) => jobs.claim(hostile),
-      (hostile) => jobs.settle(hostile, 1, progress),
-      (hostile) => jobs.settle('j', hostile, progress),
-      (hostile) => jobs.settle('j', 1, hostile),
-      (hostile) => jobs.settle('j', 1, { ...progress, done: hostile }),
-      (hostile) => jobs.settle('j', 1, { ...progress, cursor: hostile }),
-      (hostile) => jobs.settle('j', 1, { ...progress, report: hostile }),
-      (hostile) => jobs.settle('j', 1, { ...progress, leaseMs: hostile }),
-      (hostile) => jobs.scan(hostile),
-      (hostile) => jobs.scan({ ...scan, filter: hostile }),
-      (hostile) => jobs.scan({ ...scan, filter: { statuses: hostile } }),
-      (hostile) => jobs.scan({ ...scan, filter: { text: hostile } }),
-      (hostile) => jobs.scan({ ...scan, at: hostile }),
-      (hostile) => jobs.scan({ ...scan, after: hostile }),
-      (hostile) => jobs.scan({ ...scan, limit: hostile }),
-    ]
-  },
+  jobs,
   // Takes what nodes make; what arrives on it is in test/live.
   liveBus: none,
+  nodes,
+  steering,
   outbox: (store) => {
     const outbox = store.outbox!
     const delivery = { subscriber: 's', tenant: 'default', conversationId: 'c', seq: 1, tries: 0, token: 1 }
@@ -320,6 +287,25 @@ const methods: Readonly<Record<keyof Store, Attempts>> = {
     (hostile) => store.dueWork({ agents: ['x'], limit: hostile }),
     (hostile) => store.dueWork({ agents: ['x'], limit: 1, suspects: hostile }),
   ],
+  announce: none,
+  claimDue: (store) => {
+    const claim = { holder: 'h', ttlMs: 1_000, agents: ['x'], limit: 1 }
+    return [
+      (hostile) => store.claimDue(hostile),
+      (hostile) => store.claimDue({ ...claim, holder: hostile }),
+      (hostile) => store.claimDue({ ...claim, ttlMs: hostile }),
+      (hostile) => store.claimDue({ ...claim, agents: hostile }),
+      (hostile) => store.claimDue({ ...claim, agents: [hostile] }),
+      (hostile) => store.claimDue({ ...claim, limit: hostile }),
+      (hostile) => store.claimDue({ ...claim, suspects: hostile }),
+      (hostile) => store.claimDue({ ...claim, except: hostile }),
+      (hostile) => store.claimDue({ ...claim, except: [hostile] }),
+      (hostile) => store.claimDue({ ...claim, except: [{ tenant: 't', id: 'c', seq: hostile }] }),
+      (hostile) => store.claimDue({ ...claim, only: hostile }),
+      (hostile) => store.claimDue({ ...claim, only: [hostile] }),
+      (hostile) => store.claimDue({ ...claim, only: [{ tenant: hostile, id: 'c' }] }),
+    ]
+  },
   renewLeases: (store) => [
     (hostile) => store.renewLeases(hostile, 1_000),
     (hostile) => store.renewLeases('h', hostile),
@@ -348,8 +334,9 @@ const methods: Readonly<Record<keyof Store, Attempts>> = {
 
 overStores('whatever a store is given, it succeeds or fails with a code', (story) => {
   test('every method is tried', () => {
-    // Of the stores, only that of Postgres has a bus.
-    expect(Object.keys(methods).toSorted()).toEqual(Object.keys({ liveBus: null, ...story.openStore() }).toSorted())
+    // Of the stores, only that of Postgres has these.
+    const offered = Object.keys({ announce: null, liveBus: null, ...story.openStore() })
+    expect(Object.keys(methods).toSorted()).toEqual(offered.toSorted())
   })
 
   describe('', () => {

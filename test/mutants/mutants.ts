@@ -8,6 +8,7 @@ import { cacheMutants } from './cache-mutants.ts'
 import { callsMutants } from './calls-mutants.ts'
 import { chatMutants } from './chat-mutants.ts'
 import { childMutants } from './child-mutants.ts'
+import { claimMutants } from './claim-mutants.ts'
 import { cliMutants } from './cli-mutants.ts'
 import { clockMutants } from './clock-mutants.ts'
 import { contractMutants } from './contract-mutants.ts'
@@ -15,6 +16,7 @@ import { coreMutants } from './core-mutants.ts'
 import { dataMutants } from './data-mutants.ts'
 import { disclosureMutants } from './disclosure-mutants.ts'
 import { doorMutants } from './door-mutants.ts'
+import { fleetMutants } from './fleet-mutants.ts'
 import { frameworkMutants } from './framework-mutants.ts'
 import { hookMutants } from './hook-mutants.ts'
 import { inboxMutants } from './inbox-mutants.ts'
@@ -80,6 +82,7 @@ export const mutants: readonly Mutant[] = [
   ...contractMutants,
   ...recordMutants,
   ...cliMutants,
+  ...claimMutants,
   ...clockMutants,
   ...cacheMutants,
   ...doorMutants,
@@ -102,6 +105,7 @@ export const mutants: readonly Mutant[] = [
   ...signedMutants,
   ...dataMutants,
   ...chatMutants,
+  ...fleetMutants,
   ...outboxMutants,
   ...frameworkMutants,
   ...tenantMutants,

@@ -83,6 +83,14 @@ export const cases: Readonly<Record<string, Case>> = {
   startJob: { isForOperators: true, body: { action: 'cancel' } },
   countJob: { isForOperators: true, body: { action: 'cancel' } },
   stopJob: { isForOperators: true, body: {} },
+  listNodes: { isForOperators: true },
+  drainNode: { isForOperators: true, body: { node: 'x' } },
+  undrainNode: { isForOperators: true, body: { node: 'x' } },
+  listWork: { isForOperators: true },
+  listPauses: { isForOperators: true },
+  pause: { isForOperators: true, body: { agent: 'x' } },
+  resume: { isForOperators: true, body: { agent: 'x' } },
+  listSteering: { isForOperators: true },
 }
 
 /** Everything of an answer but when it was given. */

@@ -94,6 +94,7 @@ export const errorCodes = {
   store_missing: { family: 'store', status: 500 },
   jobs_unsupported: { family: 'usage', status: 501 },
   outbox_unsupported: { family: 'usage', status: 501 },
+  steering_unsupported: { family: 'usage', status: 501 },
   upkeep_unsupported: { family: 'usage', status: 501 },
   import_invalid: { family: 'usage', status: 422 },
   import_too_new: { family: 'usage', status: 422 },

@@ -194,6 +194,16 @@ export class JobsUnsupportedError extends PerdureError {
   }
 }
 
+/** The store keeps no registry of nodes and no pauses. */
+export class SteeringUnsupportedError extends PerdureError {
+  constructor() {
+    super(
+      'steering_unsupported',
+      'This store keeps no registry of nodes and no pauses. Use a store whose driver offers `nodes` and `pauses`.',
+    )
+  }
+}
+
 /**
  * `line` counts from 1. Conversations before this line were imported; nothing of the conversation that it belongs to
  * was.

@@ -3,6 +3,7 @@ import type { JsonObject } from '../../base/json.ts'
 import { json } from '../answer.ts'
 import type { Route } from '../route.ts'
 import { conversationRoutes, fileRoutes, liveRoutes, recordRoutes } from './conversations.ts'
+import { fleetRoutes } from './fleet.ts'
 import { flowRoutes } from './flows.ts'
 import { jobRoutes } from './jobs.ts'
 import { storeRoutes } from './store.ts'
@@ -125,4 +126,5 @@ export const allRoutes: readonly Route[] = [
   ...storeRoutes,
   ...outboxRoutes,
   ...jobRoutes,
+  ...fleetRoutes,
 ]

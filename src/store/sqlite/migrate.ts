@@ -269,6 +269,51 @@ CREATE TABLE bulk_jobs (
 ) STRICT;
 `
 
+/** Which processes there are: see `Nodes`. */
+const nodes = `
+CREATE TABLE nodes (
+  holder TEXT PRIMARY KEY,
+  version TEXT NOT NULL,
+  works INTEGER NOT NULL,
+  capacity INTEGER NOT NULL,
+  agents TEXT NOT NULL,
+  agent_count INTEGER NOT NULL,
+  every_ms INTEGER NOT NULL,
+  started_at INTEGER NOT NULL,
+  seen_at INTEGER NOT NULL,
+  forgotten_at INTEGER NOT NULL,
+  drain_who TEXT,
+  drain_at INTEGER,
+  drain_reason TEXT,
+  drain_ms INTEGER
+) STRICT, WITHOUT ROWID;
+`
+
+/** What is paused, and who steered what: see `Steering`. */
+const steering = `
+CREATE TABLE pauses (
+  kind TEXT NOT NULL,
+  tenant TEXT NOT NULL,
+  name TEXT NOT NULL,
+  id INTEGER NOT NULL,
+  who TEXT NOT NULL,
+  at INTEGER NOT NULL,
+  reason TEXT,
+  PRIMARY KEY (kind, tenant, name)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX pauses_by_age ON pauses (id);
+CREATE TABLE steering_acts (
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  act TEXT NOT NULL,
+  kind TEXT NOT NULL,
+  tenant TEXT NOT NULL,
+  name TEXT NOT NULL,
+  who TEXT NOT NULL,
+  at INTEGER NOT NULL,
+  reason TEXT
+) STRICT;
+`
+
 /** The schema version is the number of migrations that have run. Must only be appended to. */
 const migrations: readonly string[] = [
   createTables,
@@ -283,6 +328,8 @@ const migrations: readonly string[] = [
   owners,
   callNotices,
   bulkJobs,
+  nodes,
+  steering,
 ]
 
 export const knownVersion = migrations.length
