@@ -25,6 +25,7 @@ import { keptMutants } from './kept-mutants.ts'
 import { lastingMutants } from './lasting-mutants.ts'
 import { leaseMutants } from './lease-mutants.ts'
 import { liveMutants } from './live-mutants.ts'
+import { mcpMutants } from './mcp-mutants.ts'
 import type { Mutant } from './mutant.ts'
 import { noteMutants } from './note-mutants.ts'
 import { operatorMutants } from './operator-mutants.ts'
@@ -97,6 +98,7 @@ export const mutants: readonly Mutant[] = [
   ...baseMutants,
   ...lastingMutants,
   ...poisonMutants,
+  ...mcpMutants,
   ...noteMutants,
   ...sessionMutants,
   ...restoreMutants,
