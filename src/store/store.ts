@@ -21,6 +21,7 @@ import type {
   ToolCall,
   ToolCallWrite,
 } from './records.ts'
+import type { DueLimits } from './slots.ts'
 import type { Upkeep } from './upkeep.ts'
 
 /** A place for logs: one root per process, one handle per tenant. Everything a backend must do is in this file. */
@@ -29,7 +30,10 @@ export type Store = TenantStore & {
   readonly durable: boolean
   /** The same data for one tenant; the root's own methods act on tenant 'default'. Does no I/O. */
   forTenant(tenant: string): TenantStore
-  /** Conversations of any tenant whose wake-up is due and that have no holder, the longest due first. */
+  /**
+   * Conversations of any tenant whose wake-up is due and that have no holder: one of each tenant, then the second of each, and so on; of a tenant those that are
+   * due longest. Where there are more tenants than `limit`, the next search goes on with the others.
+   */
   dueWork(query: DueWorkQuery): Promise<ConversationRef[]>
   /** Extends every lease that this holder took through this store; returns those it no longer has. */
   renewLeases(holder: string, ttlMs: number): Promise<ConversationRef[]>
@@ -62,6 +66,8 @@ export type DueWorkQuery = {
    * How long the caller's leases last. Where the store's clock was put back, no lease lasts longer than three times that. Default: leases are left as they are.
    */
   readonly leaseMs?: number
+  /** Conversations for which no slot is free are left out. Default: no limits. */
+  readonly limits?: DueLimits
 }
 
 /** A log has grown up to `seq`, or may have. */

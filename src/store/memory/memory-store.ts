@@ -2,24 +2,27 @@ import { type Clock, systemClock } from '../../base/clock.ts'
 import { uuidV7 } from '../../base/uuid-v7.ts'
 import { createStore, type StoreOptions } from '../create-store.ts'
 import type { Driver, DueCall, StoredCall, StoredConversation, StoredEventRange, StoredSummary } from '../driver.ts'
-import { ClockWatch, isSuspect, judgeClaim, type KnownLease, leaseNews, withoutLapse } from '../lease.ts'
+import { FairSearch } from '../fair-search.ts'
+import { ClockWatch, judgeClaim, type KnownLease, leaseNews, withoutLapse } from '../lease.ts'
 import { fitsBeside } from '../records.ts'
 import { fittingRows, forkParents, lowerAscii, rowBytes, searchedText } from '../rows.ts'
+import type { SlotLimits } from '../slots.ts'
 import type { Store } from '../store.ts'
 import { commitChange } from './commit-change.ts'
 import { changedSince, tally } from './figures.ts'
+import { findDue } from './find-due.ts'
 import {
   byteOrder,
   type ConversationRow,
   deleteConversation,
   forkConversation,
   freeId,
-  isLeased,
   MemoryTables,
   quarantineOf,
   repairAfterClockChange,
 } from './memory-tables.ts'
 import { MemoryOutbox } from './outbox.ts'
+import { limitReached } from './slots.ts'
 import { memoryUpkeep } from './upkeep.ts'
 
 /** Options of `memoryStore`. */
@@ -41,13 +44,17 @@ export function memoryDriver(clock: Pick<Clock, 'now'> = systemClock, newId: () 
   const tables = new MemoryTables()
   const outbox = new MemoryOutbox({ tables, clock })
   const clockWatch = new ClockWatch()
+  const search = new FairSearch()
   const rowOf = (tenant: string, id: string) => tables.tenant(tenant).conversations.get(id)
 
   return {
     durable: false,
 
     async commit(tenant, id, change) {
-      const outcome = commitChange(tables.tenant(tenant), id, change, clock.now(), () => tables.nextEpoch())
+      const now = clock.now()
+      const reached = (row: ConversationRow, limits: SlotLimits) => limitReached(tables, tenant, row, limits, now)
+      const surroundings = { now, nextEpoch: () => tables.nextEpoch(), reached }
+      const outcome = commitChange(tables.tenant(tenant), id, change, surroundings)
       // A known key has no time: it was written the first time.
       if (outcome.type === 'ok' && outcome.at !== undefined && tables.subscribers.size > 0) {
         const types = change.events.map(({ type }) => type)
@@ -202,11 +209,13 @@ export function memoryDriver(clock: Pick<Clock, 'now'> = systemClock, newId: () 
       return forkConversation(tables.tenant(tenant), id, forkId, request, clock.now(), newId)
     },
 
-    async claimLease(tenant, id, holder, ttlMs, { suspects }) {
+    async claimLease(tenant, id, holder, ttlMs, options) {
       const row = rowOf(tenant, id)
       if (!row) return { type: 'held' }
-      const claim = { holder, ttlMs, suspects, epoch: () => tables.nextEpoch() }
-      const { outcome, lease } = judgeClaim(row.lease, claim, clock.now())
+      const now = clock.now()
+      const reached = (limits: SlotLimits) => limitReached(tables, tenant, row, limits, now)
+      const claim = { holder, ttlMs, ...options, epoch: () => tables.nextEpoch(), reached }
+      const { outcome, lease } = judgeClaim(row.lease, claim, now)
       row.lease = lease ?? row.lease
       return outcome
     },
@@ -237,24 +246,12 @@ export function memoryDriver(clock: Pick<Clock, 'now'> = systemClock, newId: () 
       }
       return leaseNews(known, rows)
     },
-    async dueWork({ agents, limit, suspects = limit, leaseMs }) {
+    async dueWork(query) {
       const now = clock.now()
       const news = clockWatch.observe(now)
-      if (news !== 'forward') repairAfterClockChange(tables, now, news, leaseMs)
+      if (news !== 'forward') repairAfterClockChange(tables, now, news, query.leaseMs)
       clockWatch.repairedAt(now)
-      const due: { tenant: string; id: string; wakeAt: number; isSuspect: boolean }[] = []
-      for (const [tenant, { conversations }] of tables.tenants()) {
-        for (const [id, row] of conversations) {
-          const { agent } = row.columns
-          if (row.wakeAt === null || row.wakeAt > now || isLeased(row, now)) continue
-          if (agent === null || !agents.includes(agent)) continue
-          due.push({ tenant, id, wakeAt: row.wakeAt, isSuspect: isSuspect(row.lease, now) })
-        }
-      }
-      due.sort((left, right) => left.wakeAt - right.wakeAt)
-      const chosen = new Set(due.filter((one) => one.isSuspect).slice(0, suspects))
-      const found = due.filter((one) => !one.isSuspect || chosen.has(one))
-      return found.slice(0, limit).map(({ tenant, id }) => ({ tenant, id }))
+      return findDue(tables, search, query, now)
     },
 
     async movedLogs(watched) {

@@ -5,18 +5,19 @@ import { safeLogger } from '../../base/redact/redacting-logger.ts'
 import { checkDuration } from '../checks.ts'
 import { createStore, type StoreOptions } from '../create-store.ts'
 import type { Driver } from '../driver.ts'
+import { FairSearch } from '../fair-search.ts'
 import { ClockWatch } from '../lease.ts'
 import type { Store } from '../store.ts'
 import { commitChange } from './commit-change.ts'
 import { Connection } from './connection.ts'
 import { changedSince, getConversation, listConversations, tally } from './conversations.ts'
 import { dueCalls, getCall, inbox, pendingCalls, readEvents } from './events.ts'
+import { findDue } from './find-due.ts'
 import { deleteConversation, deleteTenant, forkConversation } from './fork-and-delete.ts'
 import { GroupCommit } from './group-commit.ts'
 import { watchOthers } from './hints.ts'
 import {
   claimLease,
-  dueWork,
   movedLogs,
   releaseLease,
   renewLeases,
@@ -70,6 +71,7 @@ export function sqliteDriver({ path, busyTimeoutMs, logger }: SqliteDriverOption
   const connection = new Connection(path, busyTimeoutMs)
   const commits = new GroupCommit(connection)
   const clockWatch = new ClockWatch()
+  const search = new FairSearch()
   return {
     durable: true,
     commit: (tenant, id, change) => commits.write((db) => commitChange(db, tenant, id, change)),
@@ -110,7 +112,7 @@ export function sqliteDriver({ path, busyTimeoutMs, logger }: SqliteDriverOption
       const news = clockWatch.observe(now)
       if (news !== 'forward') await commits.write((db) => repairAfterClockChange(db, news, query.leaseMs))
       clockWatch.repairedAt(now)
-      return connection.read((db) => dueWork(db, query))
+      return connection.read((db) => findDue(db, search, query))
     },
     movedLogs: (watched) => connection.read((db) => movedLogs(db, watched)),
     putBlob: (tenant, hash, bytes, mediaType) => commits.write((db) => putBlob(db, tenant, hash, bytes, mediaType)),
