@@ -3,6 +3,7 @@ import { currentBuild } from '../base/current-build.ts'
 import { InvalidArgumentError, StoreClosedError } from '../base/errors/store-errors.ts'
 import type { Logger } from '../base/logger.ts'
 import { safeLogger } from '../base/redact/redacting-logger.ts'
+import { checkedAccounts } from './accounts.ts'
 import { checkDuration, checkHolder, checkId, readKnownLeases, readWatchedLogs } from './checks.ts'
 import type { Driver } from './driver.ts'
 import { ExpiryLoop, HintBus } from './expiry-loop.ts'
@@ -72,6 +73,7 @@ export function createStore(driver: Driver, options: StoreOptions = {}, clock: C
     durable: driver.durable,
     ...(driver.upkeep ? { upkeep: watchedUpkeep(gate.guard(driver.upkeep), { hints, expiry }) } : {}),
     ...(driver.outbox ? { outbox: checkedOutbox(gate.guard(driver.outbox)) } : {}),
+    ...(driver.accounts ? { accounts: checkedAccounts(gate.guard(driver.accounts)) } : {}),
     forTenant: (tenant) => handles.of(tenant),
     async dueWork(input) {
       const query = readDueWork(input)

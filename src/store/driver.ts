@@ -1,4 +1,5 @@
 import type { ConversationStatus } from '../log/fsm-state.ts'
+import type { Accounts } from './accounts.ts'
 import type { ClaimOptions, ClaimOutcome, KnownLease, LeaseNews } from './lease.ts'
 import type { Outbox } from './outbox.ts'
 import type {
@@ -138,6 +139,8 @@ export type Driver = {
   readonly upkeep?: Upkeep
   /** For subscribers. Optional. */
   readonly outbox?: Outbox
+  /** For limits: see `Accounts`. Optional. A driver without it ignores the limits of claims. */
+  readonly accounts?: Accounts
   /** Called once, when no operation is running any more. */
   close(): Promise<void>
 }

@@ -2,6 +2,7 @@ import type { Json } from '../base/json.ts'
 import type { BlobRef } from '../log/blob-ref.ts'
 import type { LogEvent, NewEvent } from '../log/events.ts'
 import type { ConversationStatus, FsmState } from '../log/fsm-state.ts'
+import type { Accounts } from './accounts.ts'
 import type { Change, CommitResult } from './change.ts'
 import type { ClaimOptions, ClaimOutcome, KnownLease, LeaseNews } from './lease.ts'
 import type { Outbox } from './outbox.ts'
@@ -52,6 +53,8 @@ export type Store = TenantStore & {
   readonly upkeep?: Upkeep
   /** What subscribers are told. Absent when the backend does not offer it. */
   readonly outbox?: Outbox
+  /** What nodes share to keep limits. Absent when the backend does not offer it. */
+  readonly accounts?: Accounts
   /** Must finish running operations. Later calls are refused with `StoreClosedError`; a second close does nothing. */
   close(): Promise<void>
 }

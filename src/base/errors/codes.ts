@@ -92,6 +92,7 @@ export const errorCodes = {
   config_invalid: { family: 'usage', status: 500 },
   store_missing: { family: 'store', status: 500 },
   outbox_unsupported: { family: 'usage', status: 501 },
+  limits_unsupported: { family: 'usage', status: 501 },
   upkeep_unsupported: { family: 'usage', status: 501 },
   import_invalid: { family: 'usage', status: 422 },
   import_too_new: { family: 'usage', status: 422 },

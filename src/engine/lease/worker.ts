@@ -102,7 +102,9 @@ export class Worker implements WorkStarter {
         const canTake = !this.#taken.has(key) && this.#room > 0 && !this.#isClosed && !this.#leases.isGivingBack(ref)
         if (name === null || !canTake) return {}
         askedAt = momentOf(this.#node.clock)
-        return { acquire: { holder: this.#node.holder, ttlMs: this.#node.leaseMs, suspects: false } }
+        const limits = this.#node.turnLimits?.forClaim(ref.tenant, name)
+        const limited = limits ? { limits } : {}
+        return { acquire: { holder: this.#node.holder, ttlMs: this.#node.leaseMs, suspects: false, ...limited } }
       },
       granted: (result, known = null) =>
         result.epoch === undefined || !askedAt ? null : { epoch: result.epoch, askedAt, known },

@@ -11,6 +11,7 @@ import type { EngineNode } from '../node.ts'
 import { startTitle } from './background-calls.ts'
 import { Owner } from './owner.ts'
 import type { TurnContext } from './turn-context.ts'
+import { mayCallModel } from './wait-for-account.ts'
 
 /** A conversation and the lease to work on it under. `known`: the log as the commit left it that brought the lease. */
 type Assignment = {
@@ -104,6 +105,7 @@ export async function drive(owner: Owner): Promise<void> {
       await owner.attempt('reaching parent or child agents failed', () => owner.children.settle(owner.state))
       continue
     }
+    if (step.type === 'model' && !(await mayCallModel(owner))) continue
     if (step.type === 'model') owner.callModel(step)
     if (owner.hasNews) continue
     if (step.type === 'wait' && owner.running().size === 0) owner.missingTools.release(left)

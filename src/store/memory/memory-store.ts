@@ -8,6 +8,7 @@ import { fitsBeside } from '../records.ts'
 import { fittingRows, forkParents, lowerAscii, rowBytes, searchedText } from '../rows.ts'
 import type { SlotLimits } from '../slots.ts'
 import type { Store } from '../store.ts'
+import { memoryAccounts } from './accounts.ts'
 import { commitChange } from './commit-change.ts'
 import { changedSince, tally } from './figures.ts'
 import { findDue } from './find-due.ts'
@@ -283,6 +284,7 @@ export function memoryDriver(clock: Pick<Clock, 'now'> = systemClock, newId: () 
 
     upkeep: memoryUpkeep(tables, clock),
     outbox,
+    accounts: memoryAccounts(tables, clock),
     watchOthers: () => () => {},
     async close() {},
   }

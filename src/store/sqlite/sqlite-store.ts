@@ -8,6 +8,7 @@ import type { Driver } from '../driver.ts'
 import { FairSearch } from '../fair-search.ts'
 import { ClockWatch } from '../lease.ts'
 import type { Store } from '../store.ts'
+import { sqliteAccounts } from './accounts.ts'
 import { commitChange } from './commit-change.ts'
 import { Connection } from './connection.ts'
 import { changedSince, getConversation, listConversations, tally } from './conversations.ts'
@@ -121,6 +122,7 @@ export function sqliteDriver({ path, busyTimeoutMs, logger }: SqliteDriverOption
     getSnapshot: (tenant, id) => connection.read((db) => getSnapshot(db, tenant, id)),
     upkeep: sqliteUpkeep(connection, commits),
     outbox: sqliteOutbox(connection, commits),
+    accounts: sqliteAccounts(connection, commits),
     watchOthers: (emit) => watchOthers(connection, logger, emit),
     async close() {
       connection.close()
