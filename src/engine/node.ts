@@ -77,7 +77,7 @@ export function createNode({ scope, missingToolMs, limits, ...settings }: NodeSe
     ...settings,
     holder: `runtime-${uuidV7()}`,
     warnOfStore,
-    turnLimits: turnLimits(limits, agents, logger),
+    turnLimits: turnLimits(limits, agents, { clock, logger }),
     modelGates: hasAccounts
       ? new ModelGates(limits, agents, { accounts: accountsOf(store), clock, warnOfStore })
       : null,

@@ -73,7 +73,10 @@ export function runtimeProblems(options: unknown): string[] {
     problems.push("'observe' must be an observer, as in await telemetry(), or a list of them")
   if (Array.isArray(agents) && agents.every(isAgent))
     problems.push(
-      ...limitProblems((Object(options) as Partial<RuntimeOptions>).limits, withChildren(agents as unknown as readonly Agent[])),
+      ...limitProblems(
+        (Object(options) as Partial<RuntimeOptions>).limits,
+        withChildren(agents as unknown as readonly Agent[]),
+      ),
     )
   problems.push(...secretProblems('secret', (Object(options) as Partial<RuntimeOptions>).secret))
   return problems

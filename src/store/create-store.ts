@@ -5,6 +5,7 @@ import type { Logger } from '../base/logger.ts'
 import { safeLogger } from '../base/redact/redacting-logger.ts'
 import { checkedAccounts } from './accounts.ts'
 import { checkDuration, checkHolder, checkId, readKnownLeases, readWatchedLogs } from './checks.ts'
+import { dueClaims } from './claim-due.ts'
 import type { Driver } from './driver.ts'
 import { ExpiryLoop, HintBus } from './expiry-loop.ts'
 import { HeldLeases, type KnownLease, type LeaseNews } from './lease.ts'
@@ -79,6 +80,7 @@ export function createStore(driver: Driver, options: StoreOptions = {}, clock: C
       const query = readDueWork(input)
       return query.agents.length === 0 ? [] : guarded.dueWork(query)
     },
+    claimDue: dueClaims(guarded, context.leases),
     async renewLeases(holder, ttlMs) {
       const { lost } = await keepLeases(holder, ttlMs, context.leases.of(holder))
       return lost.map(({ tenant, id }) => ({ tenant, id }))

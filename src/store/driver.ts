@@ -1,5 +1,6 @@
 import type { ConversationStatus } from '../log/fsm-state.ts'
 import type { Accounts } from './accounts.ts'
+import type { ClaimedRow, PreparedClaim } from './claim-due.ts'
 import type { ClaimOptions, ClaimOutcome, KnownLease, LeaseNews } from './lease.ts'
 import type { Outbox } from './outbox.ts'
 import type {
@@ -121,6 +122,12 @@ export type Driver = {
    * renews it.
    */
   dueWork(query: DueWorkQuery): Promise<ConversationRef[]>
+  /**
+   * Claims what `dueWork` finds, the longest due first: each conversation as `claimLease` does, all in one transaction. Must not wait for a row that another
+   * claim is taking: it is left out. `DueChoice` chooses, for drivers that decide in code. The clock is watched as by `dueWork`. Optional: without it, conversations
+   * are claimed one by one.
+   */
+  claimDue?(claim: PreparedClaim): Promise<ClaimedRow[]>
   /**
    * The positions in the list, from 0, of the logs that differ from what the watcher knows: the log ends elsewhere, the event at `seq` has another time, or,
    * where a status is given, the status differs or the conversation is quarantined. A missing conversation ends at 0 and has no status. Must be one statement:

@@ -24,6 +24,13 @@ export type DueLimits = {
   readonly agents: ReadonlyMap<string, Omit<SlotLimits, 'tenant'>>
 }
 
+/** What the limits of a search say of one claim. */
+export function slotLimitsOf({ tenant: limit, agents }: DueLimits, tenant: string, agent: string): SlotLimits {
+  const limits = agents.get(agent)
+  if (!limits) return {}
+  return limit === undefined ? limits : { ...limits, tenant: typeof limit === 'function' ? limit(tenant) : limit }
+}
+
 /** Live leases of conversations. */
 export type HeldSlots = { readonly tenant: number; readonly agent: number; readonly account: number }
 

@@ -4,6 +4,7 @@ import type { LogEvent, NewEvent } from '../log/events.ts'
 import type { ConversationStatus, FsmState } from '../log/fsm-state.ts'
 import type { Accounts } from './accounts.ts'
 import type { Change, CommitResult } from './change.ts'
+import type { ClaimedDue, DueClaim } from './claim-due.ts'
 import type { ClaimOptions, ClaimOutcome, KnownLease, LeaseNews } from './lease.ts'
 import type { Outbox } from './outbox.ts'
 import type {
@@ -36,6 +37,11 @@ export type Store = TenantStore & {
    * due longest. Where there are more tenants than `limit`, the next search goes on with the others.
    */
   dueWork(query: DueWorkQuery): Promise<ConversationRef[]>
+  /**
+   * Takes the leases of due conversations, the longest due first. What was found so is not certain to be all: what others are taking is left out. Where it rejects, leases may have
+   * been taken: they are strays, see `keepLeases`.
+   */
+  claimDue(claim: DueClaim): Promise<ClaimedDue[]>
   /** Extends every lease that this holder took through this store; returns those it no longer has. */
   renewLeases(holder: string, ttlMs: number): Promise<ConversationRef[]>
   /**

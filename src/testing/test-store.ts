@@ -2,6 +2,7 @@ import type { Store } from '../store/store.ts'
 import { appendAndRead, boundedPages } from './conformance/append-and-read.ts'
 import { callMeta } from './conformance/call-meta.ts'
 import { callRows, resolveOnce } from './conformance/call-rows.ts'
+import { claimDue } from './conformance/claim-due.ts'
 import { conversations, inbox, listing } from './conformance/conversations.ts'
 import { creation, deletion, tombstones } from './conformance/creation.ts'
 import { deadlines } from './conformance/deadlines.ts'
@@ -88,6 +89,7 @@ const promises: readonly ((suite: Suite) => void)[] = [
   deadlines,
   wakeUps,
   dueWork,
+  claimDue,
   clocks,
   summariesAndRevival,
   withdrawal,

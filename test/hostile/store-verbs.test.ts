@@ -305,6 +305,24 @@ const methods: Readonly<Record<keyof Store, Attempts>> = {
     (hostile) => store.dueWork({ agents: ['x'], limit: hostile }),
     (hostile) => store.dueWork({ agents: ['x'], limit: 1, suspects: hostile }),
   ],
+  claimDue: (store) => {
+    const claim = { holder: 'h', ttlMs: 1_000, agents: ['x'], limit: 1 }
+    return [
+      (hostile) => store.claimDue(hostile),
+      (hostile) => store.claimDue({ ...claim, holder: hostile }),
+      (hostile) => store.claimDue({ ...claim, ttlMs: hostile }),
+      (hostile) => store.claimDue({ ...claim, agents: hostile }),
+      (hostile) => store.claimDue({ ...claim, agents: [hostile] }),
+      (hostile) => store.claimDue({ ...claim, limit: hostile }),
+      (hostile) => store.claimDue({ ...claim, suspects: hostile }),
+      (hostile) => store.claimDue({ ...claim, except: hostile }),
+      (hostile) => store.claimDue({ ...claim, except: [hostile] }),
+      (hostile) => store.claimDue({ ...claim, except: [{ tenant: 't', id: 'c', seq: hostile }] }),
+      (hostile) => store.claimDue({ ...claim, only: hostile }),
+      (hostile) => store.claimDue({ ...claim, only: [hostile] }),
+      (hostile) => store.claimDue({ ...claim, only: [{ tenant: hostile, id: 'c' }] }),
+    ]
+  },
   renewLeases: (store) => [
     (hostile) => store.renewLeases(hostile, 1_000),
     (hostile) => store.renewLeases('h', hostile),

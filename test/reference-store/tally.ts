@@ -44,6 +44,7 @@ export class Tally {
 export const allMethods = Object.keys({
   forTenant: 0,
   dueWork: 0,
+  claimDue: 0,
   renewLeases: 0,
   keepLeases: 0,
   movedLogs: 0,

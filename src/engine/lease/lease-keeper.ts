@@ -16,6 +16,8 @@ export type LeaseHolder = {
   readonly held: () => readonly HeldConversation[]
   /** Whether the conversation is being taken now: its lease may be known in a moment. */
   readonly isBeingTaken: (ref: ConversationRef) => boolean
+  /** The claim of due conversations that is under way, until what it brought is held or released; null when there is none. Must not reject. */
+  readonly claiming: () => Promise<void> | null
   readonly onLost: (lease: HeldLease) => void
   readonly onGrown: (hint: WakeHint) => void
   /** A lease was given back: its conversation may be free now. */
@@ -124,7 +126,9 @@ export class LeaseKeeper {
         else lease.renewed(askedAt)
       }
       for (const hint of grown) onGrown(hint)
-      await this.#giveBack(strays)
+      const claiming = strays.length > 0 ? this.#worker.claiming() : null
+      if (claiming === null) await this.#giveBack(strays)
+      else this.#giveBackAfter(claiming, strays)
     } catch (error) {
       this.#mayHaveStrays = true
       if (PerdureError.isInstance(error) && error.code === 'store_closed') this.#letGoOfAll(error)
@@ -152,6 +156,15 @@ export class LeaseKeeper {
         return
       }
     }
+  }
+
+  /** They may be what the claim under way brings. A claim that begins from now on cannot bring them, so it is not waited for. */
+  #giveBackAfter(claiming: Promise<void>, strays: readonly LeaseRef[]): void {
+    const returning = claiming.then(() => this.#giveBack(strays))
+    returning.catch((error: unknown) => {
+      this.#mayHaveStrays = true
+      if (!this.#isStopped) this.#node.warnOfStore('giving back leases failed; trying again', { error })
+    })
   }
 
   async #giveBack(strays: readonly LeaseRef[]): Promise<void> {

@@ -1,4 +1,4 @@
-import { Backoff, monotonic } from '../../base/clock.ts'
+import { monotonic } from '../../base/clock.ts'
 import { PerdureError } from '../../base/errors/perdure-error.ts'
 import { ToolMissingError } from '../../base/errors/runtime-errors.ts'
 import { failpoint } from '../../base/failpoint.ts'
@@ -12,12 +12,21 @@ import type { CommittedLog, GrantedLease, LeaseRequest, Moment, WorkStarter } fr
 import type { LogOwner } from '../log-owner.ts'
 import type { EngineNode } from '../node.ts'
 import { workOnConversation } from '../turn/drive.ts'
-import { Claims, isHopeless, SkippedConversations } from './claims.ts'
+import { Claims, type TakenDue } from './claims.ts'
 import { type HeldConversation, type HeldLease, LeaseKeeper, momentOf } from './lease-keeper.ts'
 import { releaseAllWithin, ShutdownSnapshots, waitForAll } from './shutdown.ts'
+import { isHopeless, SkippedConversations } from './skipped-conversations.ts'
+import { WorkSearch } from './work-search.ts'
 
 /** A conversation this process works on. `lease` is null while it is asked for, `owner` while it is being loaded. */
-type Taken = { lease: HeldLease | null; owner: LogOwner | null; done: Promise<unknown>; hintedSeq: number }
+type Taken = {
+  lease: HeldLease | null
+  owner: LogOwner | null
+  done: Promise<unknown>
+  hintedSeq: number
+  /** A claim found it due when it was not yet let go. */
+  isDueAgain: boolean
+}
 
 /** `hintedSeq`: the seq last heard of. `startedEpoch`: of the lease that work was last begun under since the first of these commits. */
 type Expected = { commits: number; hintedSeq: number; startedEpoch: number }
@@ -35,19 +44,12 @@ export class Worker implements WorkStarter {
   readonly #expected = new Map<string, Expected>()
   readonly #leases: LeaseKeeper
   readonly #claims: Claims
-  readonly #cancelTimers: (() => void)[] = []
+  readonly #search: WorkSearch
   readonly #tellOfFailure: Logger['error']
-  readonly #looking = new Backoff()
   /** Owners that only wait for their children. */
   #patient = 0
   #isClosed = false
   #isFull = false
-  /** When the search for work succeeded last, by a clock that only goes forward. */
-  #lookedAt = performance.now()
-  #isLooking = false
-  /** After a search that failed, by a clock that only goes forward. */
-  #lookNotBefore = 0
-  #lookAgain = false
   #askAgent: (session: ConversationRef) => AskAgent = () => () =>
     Promise.reject(new Error('the worker has not been started'))
 
@@ -61,11 +63,19 @@ export class Worker implements WorkStarter {
     this.#leases = new LeaseKeeper(node, {
       held: () => [...this.#taken.values()].flatMap(heldConversation),
       isBeingTaken: ({ tenant, id }) => this.#isBeingTaken(conversationKey(tenant, id)),
+      claiming: () => this.#search.claiming,
       onLost: (lease) => this.#lost(lease),
       onGrown: (hint) => this.hint(hint),
-      onGivenBack: () => void this.#look(),
+      onGivenBack: () => this.#look(),
     })
-    this.#claims = new Claims(node, this.#leases, () => void (this.#isClosed || this.#look()))
+    this.#claims = new Claims(node, this.#leases, () => this.#look())
+    this.#search = new WorkSearch(node, this.#claims, this.#skipped, {
+      room: () => this.#room,
+      begin: (taken) => this.#begin(taken),
+      onFull: () => {
+        this.#isFull = true
+      },
+    })
     this.#shutdown = node.snapshots ? new ShutdownSnapshots(node) : null
   }
 
@@ -76,9 +86,8 @@ export class Worker implements WorkStarter {
   ): void {
     this.#askAgent = askAgent
     this.#onProblem = onProblem
-    this.#every(this.#node.pollMs, () => this.#look())
     this.#leases.start()
-    void this.#look()
+    this.#search.start()
   }
 
   hint({ tenant, id, seq }: WakeHint): void {
@@ -89,7 +98,7 @@ export class Worker implements WorkStarter {
       taken.hintedSeq = Math.max(taken.hintedSeq, seq)
       taken.owner?.hint(seq)
     } else if (expected) expected.hintedSeq = Math.max(expected.hintedSeq, seq)
-    else void this.#look()
+    else this.#look()
   }
 
   requestLease(ref: ConversationRef, name: string | null): LeaseRequest {
@@ -100,14 +109,17 @@ export class Worker implements WorkStarter {
       name,
       acquire: () => {
         const canTake = !this.#taken.has(key) && this.#room > 0 && !this.#isClosed && !this.#leases.isGivingBack(ref)
-        if (name === null || !canTake) return {}
+        const { turnLimits } = this.#node
+        if (name === null || !canTake || turnLimits?.areOthersFirst(ref.tenant, name)) return {}
         askedAt = momentOf(this.#node.clock)
-        const limits = this.#node.turnLimits?.forClaim(ref.tenant, name)
+        const limits = turnLimits?.forClaim(ref.tenant, name)
         const limited = limits ? { limits } : {}
         return { acquire: { holder: this.#node.holder, ttlMs: this.#node.leaseMs, suspects: false, ...limited } }
       },
-      granted: (result, known = null) =>
-        result.epoch === undefined || !askedAt ? null : { epoch: result.epoch, askedAt, known },
+      granted: ({ epoch, limited }, known = null) => {
+        if (limited && name !== null) this.#node.turnLimits?.wasReached(limited, ref.tenant, name)
+        return epoch === undefined || !askedAt ? null : { epoch, askedAt, known }
+      },
       during: async (commit) => {
         const expected = this.#expected.get(key) ?? { commits: 0, hintedSeq: 0, startedEpoch: 0 }
         expected.commits += 1
@@ -120,7 +132,7 @@ export class Worker implements WorkStarter {
           if (askedAt) this.#leases.lookForStrays()
           else this.#leases.lookForPostponed()
           // Not taken under this name: the commit may have been refused because another agent has the conversation.
-          if (name !== null) void this.#look()
+          if (name !== null) this.#look()
           throw error
         }
       },
@@ -133,7 +145,14 @@ export class Worker implements WorkStarter {
     // A commit that was repeated beside the first has the same lease. The one that is told of it later must not work under it again: it may have been given back.
     const isUsed = lease !== null && lease.epoch <= expected.startedEpoch
     if (lease && !isUsed) expected.startedEpoch = lease.epoch
-    if (name !== null) void this.take(ref, name, isUsed ? null : lease, expected.hintedSeq)
+    if (name === null) return
+    // It waits for a slot, and others may be due longer.
+    if (lease === null && this.#node.turnLimits?.isLimited(name)) this.#lookFor(ref)
+    else void this.take(ref, name, isUsed ? null : lease, expected.hintedSeq)
+  }
+
+  #lookFor({ tenant, id }: ConversationRef): void {
+    if (!this.#taken.has(conversationKey(tenant, id))) this.#look()
   }
 
   #stopExpecting(key: string): Expected {
@@ -155,14 +174,15 @@ export class Worker implements WorkStarter {
     if (taken || this.#isClosed || !work || isFull) {
       this.#isFull ||= isFull
       if (lease && lease.epoch !== taken?.lease?.epoch) await this.#release(ref, lease.epoch)
+      if (!taken) this.#claims.leave(ref)
       return taken?.done
     }
     const given = lease ? this.#leases.holding(ref, lease.epoch, lease.askedAt) : null
-    const entry: Taken = { lease: given, owner: null, done: Promise.resolve(), hintedSeq }
+    const entry: Taken = { lease: given, owner: null, done: Promise.resolve(), hintedSeq, isDueAgain: false }
     this.#taken.set(key, entry)
     this.#skipped.setProblem(ref, null)
     const letProcessEnd = this.#node.keepAlive.hold()
-    entry.done = this.#holding(ref, entry, work, lease?.known ?? null).finally(() => {
+    entry.done = this.#holding(ref, name, entry, work, lease?.known ?? null).finally(() => {
       this.#taken.delete(key)
       this.#leases.lookForPostponed()
       this.#claims.leave(ref)
@@ -171,9 +191,10 @@ export class Worker implements WorkStarter {
     })
     const problem = await entry.done
     // Something came while it was being let go, or there was no room for another.
-    const hasMore = this.#isFull || entry.hintedSeq > (entry.owner?.lastSeq ?? 0)
+    const isSlotFree = this.#node.turnLimits?.isLimited(name) ?? false
+    const hasMore = isSlotFree || this.#isFull || entry.isDueAgain || entry.hintedSeq > (entry.owner?.lastSeq ?? 0)
     this.#isFull = false
-    if (hasMore && !this.#isClosed) void this.#look()
+    if (hasMore && !this.#isClosed) this.#look()
     return problem
   }
 
@@ -183,7 +204,7 @@ export class Worker implements WorkStarter {
 
   allowOneMore(): () => void {
     this.#patient += 1
-    void this.#look()
+    this.#look()
     return () => {
       this.#patient -= 1
     }
@@ -202,7 +223,7 @@ export class Worker implements WorkStarter {
 
   /** Whether the last successful search for work was many polling intervals ago. */
   isStuck(): boolean {
-    return performance.now() - this.#lookedAt > Math.max(10_000, this.#node.pollMs * 20)
+    return this.#search.isStuck()
   }
 
   loseLease({ tenant, id }: ConversationRef): void {
@@ -235,17 +256,23 @@ export class Worker implements WorkStarter {
   /** Waits up to `drainMs` for what runs, then closes the rest. Leases are renewed until all is let go. */
   async close(drainMs: number): Promise<void> {
     this.#isClosed = true
-    for (const cancel of this.#cancelTimers) cancel()
+    const searching = this.#search.close()
     const running = [...this.#taken.values()].map(({ done }) => done)
-    await waitForAll(drainMs, [...running, ...this.#node.backgroundTasks.running], this.#node.clock)
+    await waitForAll(drainMs, [...running, searching, ...this.#node.backgroundTasks.running], this.#node.clock)
     await releaseAllWithin([...this.#taken.values()], this.#node)
     this.#leases.stop()
     await this.#shutdown?.takeAll()
   }
 
-  async #holding(ref: ConversationRef, entry: Taken, work: Work, known: CommittedLog | null): Promise<unknown> {
+  async #holding(
+    ref: ConversationRef,
+    name: string,
+    entry: Taken,
+    work: Work,
+    known: CommittedLog | null,
+  ): Promise<unknown> {
     try {
-      entry.lease ??= await this.#claims.take(ref)
+      entry.lease ??= await this.#claims.take(ref, name)
       if (entry.lease !== null) {
         failpoint('lease.after_acquire')
         await work(entry.lease, known, entry)
@@ -309,7 +336,7 @@ export class Worker implements WorkStarter {
       if (this.#isClosed) await owner.close()
     })
     // Polling would find it too late.
-    if (dueInMs !== null && dueInMs <= this.#node.pollMs) this.#node.clock.after(dueInMs, () => void this.#look())
+    if (dueInMs !== null && dueInMs <= this.#node.pollMs) this.#node.clock.after(dueInMs, () => this.#look())
   }
 
   #own(entry: Taken, owner: LogOwner): void {
@@ -342,52 +369,27 @@ export class Worker implements WorkStarter {
     }
   }
 
-  async #look(): Promise<void> {
-    this.#lookAgain = true
-    if (this.#isLooking || monotonic(this.#node.clock) < this.#lookNotBefore) return
-    this.#isLooking = true
-    try {
-      while (this.#lookAgain && !this.#isClosed) {
-        this.#lookAgain = false
-        await this.#takeDue()
-        this.#looking.hasWritten()
-        this.#lookedAt = performance.now()
-      }
-    } catch (error) {
-      this.#looking.failed()
-      this.#lookNotBefore = monotonic(this.#node.clock) + this.#looking.waitMs
-      if (!this.#isClosed) this.#node.warnOfStore('looking for work failed; trying again', { error })
-    } finally {
-      this.#isLooking = false
-    }
+  #look(): void {
+    void this.#search.look()
   }
 
-  async #takeDue(): Promise<void> {
-    const { store, agents, flows, leaseMs } = this.#node
-    const names = [...agents.keys(), ...flows.sessionAgents()]
-    const limit = Math.min(this.#room + this.#skipped.size, 10_000)
-    const suspects = this.#claims.hasPlaceForSuspect ? 1 + this.#skipped.size : 0
-    const due = this.#room > 0 ? await store.dueWork({ agents: names, limit, suspects, leaseMs }) : []
-    // There may be more than there is room for: the worker looks again as soon as there is room.
-    if (due.length >= limit) this.#isFull = true
-    for (const ref of await this.#skipped.toLookAt(due, store)) {
-      const reading = store.forTenant(ref.tenant).getConversation(ref.id)
-      const record = await reading.catch((error: unknown) => this.#skipped.addUnreadable(ref, error))
-      if (!record?.agent || this.#skipped.has(ref, record.lastSeq)) continue
-      this.take(ref, record.agent).catch((error) =>
+  /** Resolves when the conversation is taken, or its lease was released because this process cannot work on it now. */
+  async #begin({ tenant, id, agent, epoch, askedAt, lastSeq, problem }: TakenDue): Promise<void> {
+    const ref = { tenant, id }
+    if (problem) this.#skipped.addUnreadable(ref, lastSeq, problem)
+    const taken = this.#taken.get(conversationKey(tenant, id))
+    const isUnusable = taken || problem || this.#isClosed || this.#room <= 0 || this.#skipped.has(ref, lastSeq)
+    if (!isUnusable) {
+      this.take(ref, agent, { epoch, askedAt, known: null }).catch((error) =>
         this.#node.logger.error('working on a conversation failed', { ...ref, error }),
       )
+      return
     }
-  }
-
-  #every(ms: number, work: () => Promise<void>): void {
-    const next = (): void => {
-      if (this.#isClosed) return
-      const cancel = this.#node.clock.after(ms, () => void work().finally(next))
-      this.#cancelTimers.splice(0, this.#cancelTimers.length - 8)
-      this.#cancelTimers.push(cancel)
-    }
-    next()
+    // It is being let go of, and due again.
+    if (taken) taken.isDueAgain = true
+    if (this.#room <= 0) this.#isFull = true
+    if (taken?.lease?.epoch !== epoch) await this.#release(ref, epoch)
+    if (!taken) this.#claims.leave(ref)
   }
 }
 

@@ -57,7 +57,7 @@ export class AccountSlices {
         return 0
       }
       // One call asks for all that wait here: the next takes from what the first has brought.
-      if (this.#borrowing) await this.#borrowing.catch(() => 0)
+      if (this.#borrowing !== null) await this.#borrowing.catch(() => 0)
       else {
         const waitMs = await this.#borrow({ requests: 1, tokens: needed })
         if (waitMs > 0) return this.#putOff(waitMs, needed)
@@ -73,7 +73,7 @@ export class AccountSlices {
     slice.requests += taken.requests - used.requests
     slice.tokens += Math.round(taken.tokens - used.tokens)
     // What was used beyond the slice is told, also when no call follows.
-    if ((slice.requests < 0 || slice.tokens < 0) && !this.#borrowing) this.#tell(() => this.#borrow(nothing))
+    if ((slice.requests < 0 || slice.tokens < 0) && this.#borrowing === null) this.#tell(() => this.#borrow(nothing))
   }
 
   /** The provider asked to wait: no node calls it meanwhile. */

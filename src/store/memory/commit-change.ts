@@ -16,7 +16,7 @@ import { type ConversationRow, eventTime, isLeased, newConversationRow, type Ten
 type Surroundings = {
   readonly now: number
   readonly nextEpoch: () => number
-  readonly reached: (row: ConversationRow, limits: SlotLimits) => SlotLimit | null
+  readonly reached: (row: ConversationRow) => (limits: SlotLimits) => SlotLimit | null
 }
 
 /** Checks first, then writes. It runs synchronously, so nothing can come between. */
@@ -67,7 +67,7 @@ function takeLease(
   { now, nextEpoch, reached }: Surroundings,
 ): ClaimOutcome | null {
   if (!acquires || isLeased(row, now)) return null
-  const claim = { ...acquires, epoch: nextEpoch, reached: (limits: SlotLimits) => reached(row, limits) }
+  const claim = { ...acquires, epoch: nextEpoch, reached: reached(row) }
   const { outcome, lease } = judgeClaim(row.lease, claim, now)
   row.lease = lease ?? row.lease
   return outcome

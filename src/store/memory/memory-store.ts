@@ -1,5 +1,6 @@
 import { type Clock, systemClock } from '../../base/clock.ts'
 import { uuidV7 } from '../../base/uuid-v7.ts'
+import { type ClaimedRow, DueChoice } from '../claim-due.ts'
 import { createStore, type StoreOptions } from '../create-store.ts'
 import type { Driver, DueCall, StoredCall, StoredConversation, StoredEventRange, StoredSummary } from '../driver.ts'
 import { FairSearch } from '../fair-search.ts'
@@ -48,13 +49,27 @@ export function memoryDriver(clock: Pick<Clock, 'now'> = systemClock, newId: () 
   const search = new FairSearch()
   const rowOf = (tenant: string, id: string) => tables.tenant(tenant).conversations.get(id)
 
+  const reached = (tenant: string, row: ConversationRow, now: number) => (limits: SlotLimits) =>
+    limitReached(tables, tenant, row, limits, now)
+
+  function watchedNow(leaseMs: number | undefined): number {
+    const now = clock.now()
+    const news = clockWatch.observe(now)
+    if (news !== 'forward') repairAfterClockChange(tables, now, news, leaseMs)
+    clockWatch.repairedAt(now)
+    return now
+  }
+
   return {
     durable: false,
 
     async commit(tenant, id, change) {
       const now = clock.now()
-      const reached = (row: ConversationRow, limits: SlotLimits) => limitReached(tables, tenant, row, limits, now)
-      const surroundings = { now, nextEpoch: () => tables.nextEpoch(), reached }
+      const surroundings = {
+        now,
+        nextEpoch: () => tables.nextEpoch(),
+        reached: (row: ConversationRow) => reached(tenant, row, now),
+      }
       const outcome = commitChange(tables.tenant(tenant), id, change, surroundings)
       // A known key has no time: it was written the first time.
       if (outcome.type === 'ok' && outcome.at !== undefined && tables.subscribers.size > 0) {
@@ -214,8 +229,8 @@ export function memoryDriver(clock: Pick<Clock, 'now'> = systemClock, newId: () 
       const row = rowOf(tenant, id)
       if (!row) return { type: 'held' }
       const now = clock.now()
-      const reached = (limits: SlotLimits) => limitReached(tables, tenant, row, limits, now)
-      const claim = { holder, ttlMs, ...options, epoch: () => tables.nextEpoch(), reached }
+      const epoch = () => tables.nextEpoch()
+      const claim = { holder, ttlMs, ...options, epoch, reached: reached(tenant, row, now) }
       const { outcome, lease } = judgeClaim(row.lease, claim, now)
       row.lease = lease ?? row.lease
       return outcome
@@ -248,11 +263,28 @@ export function memoryDriver(clock: Pick<Clock, 'now'> = systemClock, newId: () 
       return leaseNews(known, rows)
     },
     async dueWork(query) {
-      const now = clock.now()
-      const news = clockWatch.observe(now)
-      if (news !== 'forward') repairAfterClockChange(tables, now, news, query.leaseMs)
-      clockWatch.repairedAt(now)
-      return findDue(tables, search, query, now)
+      return findDue(tables, search, query, watchedNow(query.leaseMs))
+    },
+    async claimDue(claim) {
+      const { agents, holder, ttlMs, limits, only } = claim
+      const choice = new DueChoice(claim)
+      const now = watchedNow(ttlMs)
+      const claimed: ClaimedRow[] = []
+      // Of those that are asked for, each claim decides.
+      const searched = limits && !only ? { limits } : {}
+      for (const { tenant, id } of findDue(tables, search, { agents, ...choice.query, ...searched }, now)) {
+        const row = rowOf(tenant, id)!
+        const takes = choice.asksFor(tenant, id) && choice.takes(tenant, columnsOf(row))
+        if (!takes || claimed.length >= claim.limit) continue
+        const terms = { holder, ttlMs, ...choice.terms(tenant, row.columns), epoch: () => tables.nextEpoch() }
+        const { outcome, lease } = judgeClaim(row.lease, { ...terms, reached: reached(tenant, row, now) }, now)
+        if (!lease || (outcome.type !== 'taken' && outcome.type !== 'quarantined')) continue
+        row.lease = lease
+        const { epoch, lapsed } = lease
+        const read = { ...columnsOf(row), idleSeq: row.idleSeq }
+        claimed.push(choice.claimed({ tenant, type: outcome.type, epoch, lapses: lapsed.length, row: read }))
+      }
+      return claimed
     },
 
     async movedLogs(watched) {

@@ -1,6 +1,7 @@
 import type { PreparedChange, StoredAttrs } from '../driver.ts'
 import { arrayLiteral } from './columns.ts'
 import type { Statement } from './database.ts'
+import { isWithin, limitValues } from './limit-values.ts'
 
 /** A change and its conversation. */
 export type Addressed = { readonly tenant: string; readonly id: string; readonly change: PreparedChange }
@@ -29,6 +30,13 @@ export function commitQuery(schema: string, batch: readonly Addressed[], hasMerg
   if (acquires.some(({ suspects }) => !suspects)) {
     values.push(arrayLiteral(acquires, ({ suspects }) => suspects))
     places.push(`l_suspects => $${values.length}`)
+  }
+  if (acquires.some(({ limits }) => isWithin(limits))) {
+    const columns = ['l_tenant_limit', 'l_agent_limit', 'l_account', 'l_account_limit']
+    for (const [index, name] of columns.entries()) {
+      values.push(arrayLiteral(acquires, ({ limits }) => limitValues(limits)[index]!))
+      places.push(`${name} => $${values.length}`)
+    }
   }
   const attrs = changes.flatMap((change) => (setsSeldomAttrs(change.attrs) ? [change.attrs] : []))
   if (attrs.some(({ owner }) => owner !== undefined)) {

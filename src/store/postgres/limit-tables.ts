@@ -26,6 +26,7 @@ export const limits = (schema: string): string => `
     WHERE wake_at IS NOT NULL AND (terminating OR child_of IS NOT NULL OR kind = 'flow');
   CREATE TABLE ${schema}.accounts (name text COLLATE "C" PRIMARY KEY, budget text NOT NULL);
   ${reachedLimit(schema)}
+  ${waitingTenants(schema)}
   ${fairDue(schema)}
   ${claimWithin(schema)}
   DROP FUNCTION ${schema}.commit_changes;
@@ -60,6 +61,19 @@ const reachedLimit = (schema: string): string => `
       FROM ${schema}.conversations c WHERE ${holdsSlot} AND NOT (c.tenant = p_tenant AND c.id = p_id);
     RETURN v_reached;
   END $$;
+`
+
+/** Tenants with free conversations of these agents that have a wake-up: a step of the index for each. */
+const waitingTenants = (schema: string): string => `
+  CREATE FUNCTION ${schema}.waiting_tenants(p_agents text[]) RETURNS TABLE (tenant text) LANGUAGE sql AS $$
+    WITH RECURSIVE walk (agent, tenant, steps) AS (
+      SELECT a.agent, (${nextTenant(schema, 'a.agent', "''")}), 1 FROM unnest(p_agents) a (agent)
+      UNION ALL
+      SELECT w.agent, (${nextTenant(schema, 'w.agent', 'w.tenant')}), w.steps + 1
+        FROM walk w WHERE w.tenant IS NOT NULL AND w.steps < ${mostSteps}
+    )
+    SELECT DISTINCT w.tenant FROM walk w WHERE w.tenant IS NOT NULL
+  $$;
 `
 
 const isLeftAlone = `coalesce((p_except ->> (c.tenant || E'\\n' || c.id))::bigint >= c.last_seq, false)`
@@ -190,7 +204,7 @@ const rowsOf = (schema: string, agent: string, tenant: string): string =>
             WHERE c.agent = ${agent} AND c.tenant ${secondary} = ${tenant} AND c.wake_at IS NOT NULL AND c.holder IS NULL
               AND c.wake_at + 0 <= v_now AND NOT ${isLeftAlone} AND NOT (p_limits IS NOT NULL AND ${passes})`
 
-/** Claims one conversation within limits. It locks the row before it counts. */
+/** For a claim on one conversation. It locks the row before it counts. */
 const claimWithin = (schema: string): string => `
   CREATE FUNCTION ${schema}.lock_and_judge(
     p_tenant text, p_id text, p_tenant_limit bigint, p_agent_limit bigint, p_account text, p_account_limit bigint

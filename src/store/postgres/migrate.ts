@@ -3,6 +3,7 @@ import { SchemaTooNewError, StoreError } from '../../base/errors/store-errors.ts
 import { nowMs, secondary } from './columns.ts'
 import { createCommitFunction } from './commit-function.ts'
 import { breakingAfter, discard, quoteSchema } from './connection.ts'
+import { limits } from './limit-tables.ts'
 import { outbox } from './outbox-tables.ts'
 
 /**
@@ -349,6 +350,7 @@ export const migrations: readonly ((schema: string) => string)[] = [
   outbox,
   owners,
   callNotices,
+  limits,
 ]
 
 type MigrateOptions = {

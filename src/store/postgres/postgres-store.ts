@@ -4,6 +4,7 @@ import { checkWhole } from '../checks.ts'
 import { createStore, type StoreOptions } from '../create-store.ts'
 import type { Driver } from '../driver.ts'
 import type { Store } from '../store.ts'
+import { postgresAccounts } from './accounts.ts'
 import { commitChange } from './commit-change.ts'
 import { checkSchemaName } from './connection.ts'
 import { changes, conversations } from './conversations.ts'
@@ -80,6 +81,7 @@ export function postgresDriver(
     fork: forkConversation(database),
     upkeep: postgresUpkeep(database),
     outbox: postgresOutbox(database),
+    accounts: postgresAccounts(database),
     watchOthers: (emit) => hints.listen(emit),
     async close() {
       await hints.close()

@@ -19,7 +19,7 @@ const mostSteps = 1_000
 
 /**
  * Walks the index for each agent and tenant, so that neither work for unknown agents nor much work of one tenant costs anything. What passes limits comes first: it
- * frees slots. Those whose lease has lapsed are few, and read whole.
+ * frees slots. Those whose lease has lapsed are few, and read whole. Must run inside a transaction.
  */
 export function findDue(
   db: Database,
@@ -28,29 +28,27 @@ export function findDue(
 ): ConversationRef[] {
   const now = Date.now()
   const agents = [...new Set(given)]
-  return db.snapshot(() => {
-    const lapsed = lapsedRows(db, agents, { limit, suspects, now })
-    const passing = limits ? passingRows(db, agents, { limit, now }) : []
-    const known = new Set(passing.map(keyOf))
-    const others = lapsed.filter((row) => !known.has(keyOf(row)))
-    const slots = limits ? new FreeSlots(limits, heldCounts(db, now)) : null
-    const left = limit - passing.length
-    const unlessPassing = limits ? `AND NOT ${passes}` : ''
-    const rowsOfAgent = `SELECT ${columns} ${agenda} ${isFree} AND tenant = ? AND wake_at <= ? ${unlessPassing} ${soonest}`
-    const rows = {
-      tenantsAfter: (tenant: string | null, most: number) => {
-        const after = others.map((row) => row.tenant).filter((name) => tenant === null || name > tenant)
-        const found = agents.flatMap((agent) => tenantsOf(db, agent, tenant ?? '', { limit: most, now }))
-        return [...new Set([...after, ...found])].sort().slice(0, most)
-      },
-      rowsOf: (tenant: string, free: readonly string[], most: number) => [
-        ...others.filter((row) => row.tenant === tenant && free.includes(row.agent)).slice(0, most),
-        ...free.flatMap((agent) => db.all<DueConversation>(rowsOfAgent, agent, tenant, now, most)),
-      ],
-    }
-    const fair = left > 0 ? search.find({ agents, limit: left, slots }, rows) : []
-    return [...passing, ...fair].map(({ tenant, id }) => ({ tenant, id }))
-  })
+  const lapsed = lapsedRows(db, agents, { limit, suspects, now })
+  const passing = limits ? passingRows(db, agents, { limit, now }) : []
+  const known = new Set(passing.map(keyOf))
+  const others = lapsed.filter((row) => !known.has(keyOf(row)))
+  const slots = limits ? new FreeSlots(limits, heldCounts(db, now)) : null
+  const left = limit - passing.length
+  const unlessPassing = limits ? `AND NOT ${passes}` : ''
+  const rowsOfAgent = `SELECT ${columns} ${agenda} ${isFree} AND tenant = ? AND wake_at <= ? ${unlessPassing} ${soonest}`
+  const rows = {
+    tenantsAfter: (tenant: string | null, most: number) => {
+      const after = others.map((row) => row.tenant).filter((name) => tenant === null || name > tenant)
+      const found = agents.flatMap((agent) => tenantsOf(db, agent, tenant ?? '', { limit: most, now }))
+      return [...new Set([...after, ...found])].sort().slice(0, most)
+    },
+    rowsOf: (tenant: string, free: readonly string[], most: number) => [
+      ...others.filter((row) => row.tenant === tenant && free.includes(row.agent)).slice(0, most),
+      ...free.flatMap((agent) => db.all<DueConversation>(rowsOfAgent, agent, tenant, now, most)),
+    ],
+  }
+  const fair = left > 0 ? search.find({ agents, limit: left, slots }, rows) : []
+  return [...passing, ...fair].map(({ tenant, id }) => ({ tenant, id }))
 }
 
 type Bounds = { readonly limit: number; readonly now: number }

@@ -9,6 +9,7 @@ import { FairSearch } from '../fair-search.ts'
 import { ClockWatch } from '../lease.ts'
 import type { Store } from '../store.ts'
 import { sqliteAccounts } from './accounts.ts'
+import { claimDue, mayClaim } from './claim-due.ts'
 import { commitChange } from './commit-change.ts'
 import { Connection } from './connection.ts'
 import { changedSince, getConversation, listConversations, tally } from './conversations.ts'
@@ -73,6 +74,12 @@ export function sqliteDriver({ path, busyTimeoutMs, logger }: SqliteDriverOption
   const commits = new GroupCommit(connection)
   const clockWatch = new ClockWatch()
   const search = new FairSearch()
+  const watchClock = async (leaseMs: number | undefined): Promise<void> => {
+    const now = Date.now()
+    const news = clockWatch.observe(now)
+    if (news !== 'forward') await commits.write((db) => repairAfterClockChange(db, news, leaseMs))
+    clockWatch.repairedAt(now)
+  }
   return {
     durable: true,
     commit: (tenant, id, change) => commits.write((db) => commitChange(db, tenant, id, change)),
@@ -109,11 +116,13 @@ export function sqliteDriver({ path, busyTimeoutMs, logger }: SqliteDriverOption
     unquarantine: (tenant, id) => commits.write((db) => unquarantine(db, tenant, id)),
     renewLeases: (holder, ttlMs, known) => commits.write((db) => renewLeases(db, holder, ttlMs, known)),
     async dueWork(query) {
-      const now = Date.now()
-      const news = clockWatch.observe(now)
-      if (news !== 'forward') await commits.write((db) => repairAfterClockChange(db, news, query.leaseMs))
-      clockWatch.repairedAt(now)
-      return connection.read((db) => findDue(db, search, query))
+      await watchClock(query.leaseMs)
+      return connection.read((db) => db.snapshot(() => findDue(db, search, query)))
+    },
+    async claimDue(claim) {
+      await watchClock(claim.ttlMs)
+      const isDue = await connection.read((db) => mayClaim(db, claim))
+      return isDue ? commits.write((db) => claimDue(db, search, claim)) : []
     },
     movedLogs: (watched) => connection.read((db) => movedLogs(db, watched)),
     putBlob: (tenant, hash, bytes, mediaType) => commits.write((db) => putBlob(db, tenant, hash, bytes, mediaType)),

@@ -1,0 +1,105 @@
+import type { ClaimedRow, PreparedClaim } from '../claim-due.ts'
+import type { ReadConversation } from '../driver.ts'
+import type { ClockChange, ClockWatch } from '../lease.ts'
+import { arrayLiteral, claimedColumns, conversationColumns, isQuarantined, isSuspect, nowMs } from './columns.ts'
+import type { Database, Statement } from './database.ts'
+import { searchLimits } from './limit-values.ts'
+
+/** One row without a conversation when nothing was claimed. */
+type Row = { readonly now: number } & (
+  | { readonly of_tenant: null }
+  | (ReadConversation & {
+      readonly of_tenant: string
+      readonly place: number
+      readonly type: ClaimedRow['type']
+    } & Pick<ClaimedRow, 'epoch' | 'lapses'>)
+)
+
+type Clock = {
+  readonly watch: ClockWatch
+  readonly correct: (news: ClockChange, leaseMs: number | undefined) => Promise<void>
+}
+
+/** Claims many due conversations with one statement. Rows that another statement has locked are left out, so nodes do not wait for each other. */
+export function claimDue(
+  database: Database,
+  { watch, correct }: Clock,
+): (claim: PreparedClaim) => Promise<ClaimedRow[]> {
+  const anyDue = claimStatement(database.schema, 'any')
+  const onlyThese = claimStatement(database.schema, 'only')
+  // A statement whose answer was lost is not repeated: it would take others. What it took are strays.
+  let last: string | null = null
+  const run = async (claim: PreparedClaim): Promise<Row[]> => {
+    const { only, agents, limits, suspects } = claim
+    if (only) return database.run<Row>(onlyThese, [...valuesOf(claim), ...refColumns(only)], 'reject')
+    const limited = await searchLimits(database, agents, limits)
+    const rows = await database.run<Row>(anyDue, [...valuesOf(claim), suspects, last, ...limited], 'reject')
+    // The next search begins with the tenant after the last one that was served.
+    const served = new Set(rows.flatMap((row) => row.of_tenant ?? []))
+    last = [...served].at(-1) ?? last
+    return rows
+  }
+  return async (claim) => {
+    const rows = await run(claim)
+    const { now } = rows[0]!
+    const news = watch.observe(now)
+    const claimed = rows.flatMap(claimedRow)
+    const left = claim.limit - claimed.length
+    if (news !== 'forward') {
+      await correct(news, claim.ttlMs)
+      const suspects = Math.max(0, claim.suspects - claimed.filter(({ lapses }) => lapses > 0).length)
+      if (left > 0) claimed.push(...(await run({ ...claim, limit: left, suspects })).flatMap(claimedRow))
+    }
+    watch.repairedAt(now)
+    return claimed
+  }
+}
+
+/**
+ * `found` are the rows to take, in the order of their places. `fair_due` chooses; what changed since is looked at again once the row is locked, and rows that another
+ * statement has locked are left out. Under limits, claims wait for each other in `fair_due`, so what it counted stays so until the claim is made.
+ */
+function claimStatement(schema: string, form: 'any' | 'only'): Statement {
+  const columns = 'c.tenant AS of_tenant, c.id AS of_id'
+  const now = `(SELECT ${nowMs})`
+  const isLeftAlone = `coalesce(($5::jsonb ->> (c.tenant || E'\\n' || c.id))::bigint >= c.last_seq, false)`
+  const mayTake = `c.agent = ANY ($3::text[]) AND NOT ${isLeftAlone}`
+  const isFree = `(c.epoch IS NULL OR c.leased_until <= ${nowMs})`
+  const lock = 'FOR UPDATE OF c SKIP LOCKED'
+  const any = `SELECT ${columns}, d.ordinality AS place
+          FROM ${schema}.fair_due($3::text[], $4, $6, $5::jsonb, $7, $8::jsonb, $9::bigint, $10::jsonb) WITH ORDINALITY d
+          JOIN ${schema}.conversations c ON c.tenant = d.of_tenant AND c.id = d.of_id
+          WHERE c.wake_at <= ${now} AND ${isFree} AND ${mayTake} ORDER BY d.ordinality LIMIT $4 ${lock}`
+  const these = `SELECT ${columns}, c.wake_at AS place FROM unnest($6::text[], $7::text[]) o (tenant, id)
+          JOIN ${schema}.conversations c ON c.tenant = o.tenant AND c.id = o.id
+          WHERE c.wake_at <= ${now} AND (c.epoch IS NULL OR c.leased_until <= ${nowMs} AND ${isSuspect} IS NOT TRUE) AND ${mayTake}
+          ORDER BY c.wake_at LIMIT $4 ${lock}`
+  const account = form === 'any' ? "($8::jsonb -> c.agent ->> 'account')" : 'NULL'
+  return {
+    name: `claim_due_${form}`,
+    text: `WITH found AS MATERIALIZED (${form === 'any' ? any : these}
+      ), claimed AS (
+        UPDATE ${schema}.conversations c SET ${claimedColumns(schema, '$1', '$2', nowMs, account)}
+        FROM found p WHERE c.tenant = p.of_tenant AND c.id = p.of_id
+        RETURNING p.of_tenant, p.place, c.epoch, coalesce(cardinality(c.lapsed), 0) AS lapses,
+          CASE WHEN ${isQuarantined} THEN 'quarantined' ELSE 'taken' END AS type, c.idle_seq AS "idleSeq", ${conversationColumns}
+      )
+      SELECT (SELECT ${nowMs}) AS now, claimed.* FROM (VALUES (1)) one LEFT JOIN claimed ON true ORDER BY claimed.place`,
+  }
+}
+
+/** Ids have no control characters, so the keys of those to leave alone are unambiguous. */
+function valuesOf({ holder, ttlMs, agents, limit, except }: PreparedClaim): unknown[] {
+  const left = except.map(({ tenant, id, seq }) => [`${tenant}\n${id}`, seq ?? Number.MAX_SAFE_INTEGER])
+  return [holder, ttlMs, agents, limit, JSON.stringify(Object.fromEntries(left))]
+}
+
+function refColumns(refs: NonNullable<PreparedClaim['only']>): string[] {
+  return [arrayLiteral(refs, ({ tenant }) => tenant), arrayLiteral(refs, ({ id }) => id)]
+}
+
+function claimedRow(row: Row): ClaimedRow[] {
+  if (row.of_tenant === null) return []
+  const { now: _, of_tenant: tenant, place: __, type, epoch, lapses, ...read } = row
+  return [{ tenant, type, epoch, lapses, row: read }]
+}
