@@ -11,6 +11,7 @@ import { expiry, rounds } from './conformance/expiry.ts'
 import { forkCalls, forkDormancy } from './conformance/fork-calls.ts'
 import { forkLog, movedLogs } from './conformance/fork-log.ts'
 import { leasesAndEpochs } from './conformance/leases-and-epochs.ts'
+import { limits } from './conformance/limits.ts'
 import { outbox } from './conformance/outbox.ts'
 import { owners } from './conformance/owners.ts'
 import { quarantine } from './conformance/quarantine.ts'
@@ -114,6 +115,7 @@ const promises: readonly ((suite: Suite) => void)[] = [
   reopening,
   upkeep,
   outbox,
+  limits,
 ]
 
 /** What the suite needs from a test runner. vitest and jest fit as they are, `node:test` with the `expect` package. */

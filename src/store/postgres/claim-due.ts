@@ -35,8 +35,10 @@ export function claimDue(
     const limited = await searchLimits(database, agents, limits)
     const rows = await database.run<Row>(anyDue, [...valuesOf(claim), suspects, last, ...limited], 'reject')
     // The next search begins with the tenant after the last one that was served.
-    const served = new Set(rows.flatMap((row) => row.of_tenant ?? []))
-    last = [...served].at(-1) ?? last
+    last = lastServed(
+      rows.flatMap((row) => row.of_tenant ?? []),
+      last,
+    )
     return rows
   }
   return async (claim) => {
@@ -92,6 +94,13 @@ function claimStatement(schema: string, form: 'any' | 'only'): Statement {
 function valuesOf({ holder, ttlMs, agents, limit, except }: PreparedClaim): unknown[] {
   const left = except.map(({ tenant, id, seq }) => [`${tenant}\n${id}`, seq ?? Number.MAX_SAFE_INTEGER])
   return [holder, ttlMs, agents, limit, JSON.stringify(Object.fromEntries(left))]
+}
+
+/** Of the tenants that were served, the last in the order of the search: those after `last`, then round from the first. */
+function lastServed(tenants: readonly string[], last: string | null): string | null {
+  const sorted = [...new Set(tenants)].sort()
+  const before = last === null ? [] : sorted.filter((tenant) => tenant <= last)
+  return before.at(-1) ?? sorted.at(-1) ?? last
 }
 
 function refColumns(refs: NonNullable<PreparedClaim['only']>): string[] {

@@ -59,7 +59,11 @@ export function commitQuery(schema: string, batch: readonly Addressed[], hasMerg
 /** A short name for the set of named parameters in use: Postgres cuts the name of a statement after 63 characters. */
 function placesNamed(places: readonly string[]): string {
   const names = places.flatMap((place) => place.match(/^\w+(?= =>)/)?.[0] ?? [])
-  return names.map((name) => `_${name.replace(/^[plac]_(expected_)?/, '')}`).join('')
+  // These come with the account.
+  const said = names
+    .filter((name) => !/^l_.*_limit$/.test(name))
+    .map((name) => (name === 'l_account' ? 'l_within' : name))
+  return said.map((name) => `_${name.replace(/^[plac]_(expected_)?/, '')}`).join('')
 }
 
 /** In the order of the parameters of `commit_changes`. */

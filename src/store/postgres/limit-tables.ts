@@ -187,7 +187,7 @@ const fairDue = (schema: string): string => `
             AND r.of_agent_rank <= coalesce((v_agent_rooms ->> r.agent)::bigint, ${Number.MAX_SAFE_INTEGER})
             AND r.of_account_rank <= coalesce((v_account_rooms ->> (p_limits -> r.agent ->> 'account'))::bigint, ${Number.MAX_SAFE_INTEGER})
           )
-          ORDER BY r.round, r.place, r.wake_at
+          ORDER BY r.round, r.wake_at, r.place
         )
       ) chosen LIMIT p_limit;
   END $$;
