@@ -1,5 +1,5 @@
 import { quarantineHolder } from '../lease.ts'
-import { isSuspect, nowMs, secondary } from './columns.ts'
+import { isSuspect, nowMs } from './columns.ts'
 import { createCommitFunction } from './commit-function.ts'
 
 /** For a row under the alias c: sessions, children and turns that are being cancelled are under no limit. */
@@ -7,6 +7,9 @@ export const passes = "(c.terminating OR c.child_of IS NOT NULL OR c.kind = 'flo
 
 /** For a row under the alias c: it holds a slot. Read by the index of what is held, which has a row for each place on all nodes. */
 export const holdsSlot = `c.holder IS NOT NULL AND c.holder <> '${quarantineHolder}' AND c.leased_until > ${nowMs} AND c.kind = 'conversation'`
+
+/** The agent and the tenant as one value. Names have no control characters, so the tenants of an agent are next to each other, and in their order. */
+const line = (agent: string, tenant: string): string => `(${agent} || E'\\n' || ${tenant})`
 
 /** The most tenants that a search steps over for each agent. */
 const mostSteps = 5_000
@@ -16,11 +19,11 @@ const mostRows = 4_096
 /**
  * Limits count leases, and due work is found by agent and tenant. `account`: of the lease, and counts for nothing without one. `terminating`: the open turn is being
  * cancelled. Nodes of an earlier version do not write them: their leases count for no account, and their cancels wait for a slot like messages do. They look for work
- * by the index of wake-ups, so it stays. The new one has `wake_at + 0`, or it would be mistaken for that.
+ * by the index of wake-ups, so it stays. The new one has expressions that no other has, so that it is used also while the table has no statistics.
  */
 export const limits = (schema: string): string => `
   ALTER TABLE ${schema}.conversations ADD COLUMN account text COLLATE "C", ADD COLUMN terminating boolean NOT NULL DEFAULT false;
-  CREATE INDEX conversations_waiting ON ${schema}.conversations (agent, tenant ${secondary}, (wake_at + 0))
+  CREATE INDEX conversations_waiting ON ${schema}.conversations ((${line('agent', 'tenant')}), (wake_at + 0))
     WHERE wake_at IS NOT NULL AND holder IS NULL;
   CREATE INDEX conversations_passing ON ${schema}.conversations (wake_at)
     WHERE wake_at IS NOT NULL AND (terminating OR child_of IS NOT NULL OR kind = 'flow');
@@ -82,12 +85,14 @@ const found = 'c.tenant, c.id, c.agent, c.wake_at'
 /**
  * What may be claimed, in the order in which it is: what passes limits, then one conversation of each tenant, then the second of each, and so on, from the tenant
  * after \`p_after\` on. \`p_limits\`: by agent its limit (\`turns\`), its account (\`account\`) and that one's limit (\`accountTurns\`); agents that are not in it are under
- * none; null: no limits. \`p_tenants\`: the limit of each tenant, of tenants that are not in it \`p_tenant_limit\`. Reads for each agent a bounded part of the index.
+ * none; null: no limits. \`p_tenants\`: the limit of each tenant, of tenants that are not in it \`p_tenant_limit\`. Reads for each agent a bounded part of the index: in its
+ * order, which the planner would not choose while the table has no statistics.
  */
 const fairDue = (schema: string): string => `
   CREATE FUNCTION ${schema}.fair_due(
     p_agents text[], p_limit bigint, p_suspects bigint, p_except jsonb, p_after text, p_limits jsonb, p_tenant_limit bigint, p_tenants jsonb
-  ) RETURNS TABLE (of_tenant text, of_id text, due_at bigint, round bigint) LANGUAGE plpgsql AS $$
+  ) RETURNS TABLE (of_tenant text, of_id text, due_at bigint, round bigint) LANGUAGE plpgsql
+  SET enable_seqscan = off SET enable_bitmapscan = off AS $$
   #variable_conflict use_column
   DECLARE
     v_now bigint := ${nowMs};
@@ -135,7 +140,8 @@ const fairDue = (schema: string): string => `
       SELECT t.tenant FROM (
         SELECT w.tenant, min(w.lap) AS lap FROM walk w WHERE w.tenant IS NOT NULL
           AND (p_limits IS NULL OR NOT p_limits ? w.agent OR NOT w.tenant = ANY (v_full))
-          AND EXISTS (${rowsOf(schema, 'w.agent', 'w.tenant')})
+          -- A value, because EXISTS may become a join that reads all due rows for each tenant.
+          AND (SELECT r.id FROM (${rowsOf(schema, 'w.agent', 'w.tenant')} LIMIT 1) r) IS NOT NULL
         GROUP BY w.tenant
       ) t ORDER BY t.lap, t.tenant LIMIT p_limit
     );
@@ -196,12 +202,13 @@ const fairDue = (schema: string): string => `
 /** The first tenant after this one with a free conversation of the agent that has a wake-up, due or not. */
 const nextTenant = (schema: string, agent: string, tenant: string): string =>
   `SELECT c.tenant FROM ${schema}.conversations c
-            WHERE c.agent = ${agent} AND c.tenant ${secondary} > ${tenant} AND c.wake_at IS NOT NULL AND c.holder IS NULL
-            ORDER BY c.tenant ${secondary} LIMIT 1`
+            WHERE ${line('c.agent', 'c.tenant')} > ${line(agent, tenant)} AND ${line('c.agent', 'c.tenant')} < ${agent} || E'\\x0b'
+              AND c.wake_at IS NOT NULL AND c.holder IS NULL
+            ORDER BY ${line('c.agent', 'c.tenant')} LIMIT 1`
 
 const rowsOf = (schema: string, agent: string, tenant: string): string =>
   `SELECT c.tenant, c.id, c.wake_at FROM ${schema}.conversations c
-            WHERE c.agent = ${agent} AND c.tenant ${secondary} = ${tenant} AND c.wake_at IS NOT NULL AND c.holder IS NULL
+            WHERE ${line('c.agent', 'c.tenant')} = ${line(agent, tenant)} AND c.wake_at IS NOT NULL AND c.holder IS NULL
               AND c.wake_at + 0 <= v_now AND NOT ${isLeftAlone} AND NOT (p_limits IS NOT NULL AND ${passes})`
 
 /** For a claim on one conversation. It locks the row before it counts. */
