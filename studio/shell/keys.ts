@@ -1,4 +1,5 @@
 import { useEffect } from 'react'
+import { flushSync } from 'react-dom'
 
 /** A key of a page and what it does, for the page and for the help that `?` shows. */
 export type Key = { readonly key: string; readonly does: string; readonly run: () => void }
@@ -35,7 +36,8 @@ function listen(event: KeyboardEvent): void {
   const found = currentKeys().findLast(({ key }) => key.toLowerCase() === event.key.toLowerCase())
   if (!found) return
   event.preventDefault()
-  found.run()
+  // Rendered before the next key arrives: Enter right after J opens the row that J has chosen.
+  flushSync(found.run)
 }
 
 function isTyping(target: EventTarget | null): boolean {

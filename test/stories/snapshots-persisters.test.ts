@@ -15,7 +15,7 @@ import { until } from './until.ts'
 
 const ask = defineTool({ name: 'ask', description: 'Ask', input: z.object({}), executor: 'human', output: z.string() })
 
-function start(story: StoryContext, persistState: Persistence['persistState'], persistTimeoutMs = 50) {
+function start(story: StoryContext, persistState: Persistence['persistState'], persistTimeoutMs = 20_000) {
   const warnings: { message: string; details: LogDetails | undefined }[] = []
   const logger = {
     ...silentLogger,
@@ -32,7 +32,7 @@ function start(story: StoryContext, persistState: Persistence['persistState'], p
 }
 
 overStores('a persister', (story) => {
-  const unhelpful: [string, Persistence['persistState'], RegExp][] = [
+  const unhelpful: [string, Persistence['persistState'], RegExp, timeoutMs?: number][] = [
     ['rejects', () => Promise.reject(new Error('disk full')), /disk full/],
     [
       'throws',
@@ -43,12 +43,12 @@ overStores('a persister', (story) => {
     ],
     ['says that it failed', () => ({ ok: false, error: new Error('told so') }), /told so/],
     ['returns an error', async () => new Error('returned'), /returned/],
-    ['never comes back', () => new Promise(() => {}), /longer than 50 ms/],
-    ['fails after its timeout', () => sleep(70).then(() => Promise.reject(new Error('late'))), /50 ms/],
+    ['never comes back', () => new Promise(() => {}), /longer than 50 ms/, 50],
+    ['fails after its timeout', () => sleep(70).then(() => Promise.reject(new Error('late'))), /50 ms/, 50],
   ]
 
-  test.each(unhelpful)('that %s is logged, and nothing else changes', async (_, persistState, problem) => {
-    const { chat, warnings } = start(story, persistState)
+  test.each(unhelpful)('that %s is logged, and nothing else changes', async (_, persistState, problem, timeoutMs) => {
+    const { chat, warnings } = start(story, persistState, timeoutMs)
     const turn = await chat.send('Hi')
     await chat.answer(await onlyPendingOf(turn), 'yes')
     expect(await turn.outcome()).toMatchObject({ status: 'completed', text: 'Thanks.' })
@@ -105,7 +105,7 @@ overStores('a persister', (story) => {
   })
 
   test('that never comes back does not keep a runtime from closing', async () => {
-    const { runtime, chat } = start(story, () => new Promise(() => {}))
+    const { runtime, chat } = start(story, () => new Promise(() => {}), 50)
     await onlyPendingOf(await chat.send('Hi'))
     await runtime.close()
     expect(await runtime.store.getConversation('c1')).toMatchObject({ status: 'suspended' })
@@ -127,7 +127,7 @@ overStores('a persister', (story) => {
   })
 
   test('that asks about the very turn it is told of is not waited for in a circle', async () => {
-    const started = start(story, async () => void (await started.chat.turn(turnId).outcome()))
+    const started = start(story, async () => void (await started.chat.turn(turnId).outcome()), 50)
     let turnId = ''
     const turn = await started.chat.send('Hi')
     turnId = turn.turnId
