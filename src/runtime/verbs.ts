@@ -97,7 +97,9 @@ function verbsOf<Agents extends readonly Agent[]>(runtime: RuntimeContext, ident
     },
     inspect(id) {
       checkId('conversation id', id)
-      return inspect(storeOf(), { tenant: identity().tenant, id })
+      const { turnLimits, store } = node
+      const limits = turnLimits && store.accounts ? { turnLimits, accounts: store.accounts } : null
+      return inspect(storeOf(), { tenant: identity().tenant, id }, limits)
     },
     async conversations(filter) {
       const { tenant } = identity()

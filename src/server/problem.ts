@@ -1,7 +1,7 @@
 import { errorCodes } from '../base/errors/codes.ts'
 import { PerdureError } from '../base/errors/perdure-error.ts'
 import { MethodNotAllowedError, RateLimitedError, ServerFailedError } from '../base/errors/server-errors.ts'
-import { OutboxUnsupportedError, UpkeepUnsupportedError } from '../base/errors/store-errors.ts'
+import { LimitsUnsupportedError, OutboxUnsupportedError, UpkeepUnsupportedError } from '../base/errors/store-errors.ts'
 import type { ServerSettings } from './server-options.ts'
 
 /** The response for an error: its code and advice, or only that the server failed. */
@@ -51,6 +51,7 @@ const hidden: Partial<Record<string, string>> = {
   runtime_closed: 'The server is shutting down. Try again.',
   upkeep_unsupported: new UpkeepUnsupportedError().message,
   outbox_unsupported: new OutboxUnsupportedError().message,
+  limits_unsupported: new LimitsUnsupportedError().message,
 }
 
 function headersOf(error: unknown): Record<string, string> {

@@ -13,12 +13,17 @@ export type Accounts = {
   borrow(request: BorrowRequest): Promise<Borrowed>
   /** No process borrows for so long: the provider asked to wait. At most 10 minutes. */
   pause(account: string, forMs: number): Promise<void>
-  /** How many live leases there are of the tenant, of the agent, and under the account. */
-  held(place: SlotPlace): Promise<HeldSlots>
+  /** How many live leases there are of the tenant, of the agent, and under the account, and whether the conversation has one of them. */
+  held(place: SlotPlace): Promise<HeldSlots & { readonly isHeld: boolean }>
 }
 
 /** `agent` and `account` null: not counted. */
-export type SlotPlace = { readonly tenant: string; readonly agent: string | null; readonly account: string | null }
+export type SlotPlace = {
+  readonly tenant: string
+  readonly id: string
+  readonly agent: string | null
+  readonly account: string | null
+}
 
 /** `limits`: of each minute; null: no limit. `need`: less is not granted; `want`: what is granted where there is so much. */
 export type BorrowRequest = {
@@ -51,16 +56,17 @@ export function checkedAccounts(driver: Accounts): Accounts {
       await driver.pause(account, forMs)
     },
     async held(input) {
-      const { tenant, agent, account } = readOptions<SlotPlace, keyof SlotPlace>('place', input, placeNames)
+      const { tenant, id, agent, account } = readOptions<SlotPlace, keyof SlotPlace>('place', input, placeNames)
       checkId('tenant', tenant)
+      checkId('conversation id', id)
       if (agent !== null && agent !== undefined) checkId('agent', agent)
       if (account !== null && account !== undefined) checkId('account', account)
-      return driver.held({ tenant, agent: agent ?? null, account: account ?? null })
+      return driver.held({ tenant, id, agent: agent ?? null, account: account ?? null })
     },
   }
 }
 
-const placeNames = ['tenant', 'agent', 'account'] as const
+const placeNames = ['tenant', 'id', 'agent', 'account'] as const
 const borrowNames = ['account', 'limits', 'need', 'want', 'returned'] as const
 
 function readBorrow(input: BorrowRequest): BorrowRequest {

@@ -76,7 +76,8 @@ const methods: Readonly<Record<keyof Store, Attempts>> = {
       (hostile) => accounts.pause(hostile, 1),
       (hostile) => accounts.pause('a', hostile),
       (hostile) => accounts.held(hostile),
-      (hostile) => accounts.held({ tenant: hostile, agent: null, account: null }),
+      (hostile) => accounts.held({ tenant: hostile, id: 'c', agent: null, account: null }),
+      (hostile) => accounts.held({ tenant: 'default', id: hostile, agent: null, account: null }),
     ]
   },
   appendEvent: (store) => [

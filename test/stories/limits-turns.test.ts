@@ -26,6 +26,8 @@ overStores('limits of turns', (story) => {
     for (const id of ['c1', 'c2', 'c3', 'c4']) turns.push(await runtime.conversation(id, { agent: 'support' }).send(id))
     await model.called(2)
     expect(await runtime.store.streamEvents('c4')).toHaveLength(1)
+    expect(await runtime.inspect('c4').waitsFor()).toBe('tenant')
+    expect(await runtime.inspect('c1').waitsFor()).toBe(null)
     expect(model.calls).toHaveLength(2)
     model.calls[0]!.answer('one')
     await model.answer(3, 'three')

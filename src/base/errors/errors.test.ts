@@ -148,6 +148,7 @@ const thrown: PerdureError[] = [
   new upkeep.ImportTooNewError(2, 1),
   new upkeep.UpkeepUnsupportedError(),
   new store.OutboxUnsupportedError(),
+  new store.LimitsUnsupportedError(),
 ]
 
 const imperatives =

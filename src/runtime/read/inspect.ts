@@ -1,10 +1,13 @@
 import { readOptions } from '../../base/errors/read-options.ts'
 import type { Json } from '../../base/json.ts'
+import type { TurnLimits } from '../../engine/limits/turn-limits.ts'
 import { blobRefsIn } from '../../log/blob-ref.ts'
 import type { LogEvent } from '../../log/events.ts'
+import type { Accounts } from '../../store/accounts.ts'
 import { readRange } from '../../store/checks.ts'
 import { logPages } from '../../store/log-pages.ts'
 import type { ConversationRecord, ConversationRef, ModelCall, ModelCallRange } from '../../store/records.ts'
+import { areLimited, reachedLimit, type SlotLimit } from '../../store/slots.ts'
 import type { EventPage, EventRange, TenantStore } from '../../store/store.ts'
 import type { AboutCall } from '../authorize/asked-call.ts'
 import type { AuthorizeAction } from '../authorize/authorize.ts'
@@ -18,6 +21,8 @@ export type Inspection = {
   readonly ref: ConversationRef
   /** Null when there is none. `action`: what it is read for, which `authorize` is asked about, with the call that it is about. Default: 'read'. */
   record(action?: AuthorizeAction, about?: AboutCall): Promise<ConversationRecord | null>
+  /** The limit that keeps the conversation from being worked on; null where none does, also while a node works on it. Of the limits of this node. */
+  waitsFor(): Promise<SlotLimit | null>
   /** What each model call was given, as far as the agent's audit keeps it. */
   modelCalls(range?: ModelCallRange): Promise<ModelCall[]>
   /** How each event was in the prompt of a call; of several attempts the last. Null when there is no such call. */
@@ -37,11 +42,12 @@ export type Inspection = {
   file(blob: string): Promise<StoredFile | null>
 }
 
-export function inspect(store: TenantStore, ref: ConversationRef): Inspection {
+export function inspect(store: TenantStore, ref: ConversationRef, limits: LimitsOfNode | null = null): Inspection {
   const { id } = ref
   return {
     ref,
     record: () => store.getConversation(id),
+    waitsFor: async () => (limits ? limitReached(store, ref, limits) : null),
     modelCalls: (range) => store.modelCalls(id, range),
     async explain(turnRef, range) {
       const asked = readExplainRange(range)
@@ -58,6 +64,24 @@ export function inspect(store: TenantStore, ref: ConversationRef): Inspection {
     },
     file: async (blob) => ((await refersTo(store, id, blob)) ? openFile(store, blob) : null),
   }
+}
+
+/** The limits of this node, and where slots are counted. */
+export type LimitsOfNode = { readonly turnLimits: TurnLimits; readonly accounts: Accounts }
+
+/** As a claim would count now. */
+async function limitReached(
+  store: TenantStore,
+  { tenant, id }: ConversationRef,
+  { turnLimits, accounts }: LimitsOfNode,
+): Promise<SlotLimit | null> {
+  const record = await store.getConversation(id)
+  if (!record?.agent || record.kind === 'flow' || record.status !== 'active' || record.parent?.callId !== undefined)
+    return null
+  const limits = turnLimits.forClaim(tenant, record.agent)
+  if (!areLimited(limits)) return null
+  const held = await accounts.held({ tenant, id, agent: record.agent, account: limits.account?.name ?? null })
+  return held.isHeld ? null : reachedLimit(limits, held)
 }
 
 /** A file of a store, read as it is taken. */

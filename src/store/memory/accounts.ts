@@ -1,6 +1,6 @@
 import type { Accounts } from '../accounts.ts'
 import { type AccountBudget, borrow, paused } from '../budget.ts'
-import type { MemoryTables } from './memory-tables.ts'
+import { isLeased, type MemoryTables } from './memory-tables.ts'
 import { heldBeside } from './slots.ts'
 
 /** The accounts of a memory store. Every method runs synchronously before it returns its promise. */
@@ -15,6 +15,13 @@ export function memoryAccounts(tables: MemoryTables, clock: { now(): number }): 
     async pause(account, forMs) {
       budgets.set(account, paused(budgets.get(account) ?? null, forMs, clock.now()))
     },
-    held: async (place) => heldBeside(tables, place, clock.now()),
+    async held(place) {
+      const now = clock.now()
+      const row = tables.tenant(place.tenant).conversations.get(place.id)
+      return {
+        ...heldBeside(tables, { tenant: place.tenant, agent: place.agent, account: place.account }, now),
+        isHeld: row !== undefined && isLeased(row, now),
+      }
+    },
   }
 }

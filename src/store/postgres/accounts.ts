@@ -1,5 +1,6 @@
 import type { Accounts } from '../accounts.ts'
 import { type AccountBudget, borrow, paused } from '../budget.ts'
+import type { HeldSlots } from '../slots.ts'
 import { nowMs } from './columns.ts'
 import type { Database, Query } from './database.ts'
 import { holdsSlot } from './limit-tables.ts'
@@ -17,7 +18,8 @@ export function postgresAccounts(database: Database): Accounts {
   const held = {
     name: 'slots_held',
     text: `SELECT count(*) FILTER (WHERE c.tenant = $1) AS tenant, count(*) FILTER (WHERE c.agent = $2::text) AS agent,
-        count(*) FILTER (WHERE c.account = $3::text) AS account
+        count(*) FILTER (WHERE c.account = $3::text) AS account,
+        EXISTS (SELECT FROM ${schema}.conversations o WHERE o.tenant = $1 AND o.id = $4 AND o.leased_until > ${nowMs}) AS "isHeld"
       FROM ${schema}.conversations c WHERE ${holdsSlot}`,
   }
 
@@ -41,12 +43,8 @@ export function postgresAccounts(database: Database): Accounts {
         await query(write, [account, JSON.stringify(paused(budget, forMs, now))])
         return { commit: true, value: undefined }
       }, 'repeat'),
-    async held({ tenant, agent, account }) {
-      const [row] = await database.run<{ tenant: number; agent: number; account: number }>(held, [
-        tenant,
-        agent,
-        account,
-      ])
+    async held({ tenant, id, agent, account }) {
+      const [row] = await database.run<HeldSlots & { readonly isHeld: boolean }>(held, [tenant, agent, account, id])
       return row!
     },
   }

@@ -15,7 +15,13 @@ export function sqliteAccounts(connection: Connection, commits: GroupCommit): Ac
         return outcome
       }),
     pause: (account, forMs) => commits.write((db) => write(db, account, paused(read(db, account), forMs, Date.now()))),
-    held: (place) => connection.read((db) => heldBeside(db, { ...place, cid: null }, Date.now())),
+    held: ({ tenant, id, agent, account }) =>
+      connection.read((db) => {
+        const now = Date.now()
+        const own = 'SELECT 1 FROM conversations WHERE tenant = ? AND id = ? AND lease_until > ?'
+        const isHeld = db.get(own, tenant, id, now) !== undefined
+        return { ...heldBeside(db, { tenant, agent, account, cid: null }, now), isHeld }
+      }),
   }
 }
 

@@ -41,7 +41,8 @@ export function limits({ describe, test, testTwoStores, expect }: Suite): void {
         expect(await take(store, 'beta', 'b1', { tenant: 1, agent: 1 })).toBe('agent')
         expect(await take(store, 'beta', 'b1', { tenant: 1, agent: 2 })).toBe('taken')
         expect(await take(store, 'beta', 'b2', {})).toBe('taken')
-        expect(await bench.accounts.held({ tenant: 'beta', agent: 'support', account: 'x' })).toEqual({
+        expect(await bench.accounts.held({ tenant: 'beta', id: 'b1', agent: 'support', account: 'x' })).toEqual({
+          isHeld: true,
           tenant: 2,
           agent: 3,
           account: 1,
