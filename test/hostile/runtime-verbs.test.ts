@@ -253,6 +253,7 @@ const runtimeVerbs: Table<Runtime> = {
 
 const inspectVerbs: Table<Inspection> = {
   record: none,
+  waitsFor: none,
   modelCalls: ({ runtime }) => [
     (hostile) => runtime.inspect('c').modelCalls(hostile),
     (hostile) => runtime.inspect('c').modelCalls({ skip: hostile }),
