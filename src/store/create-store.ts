@@ -12,7 +12,7 @@ import { HeldLeases, type KnownLease, type LeaseNews } from './lease.ts'
 import { checkedOutbox } from './outbox.ts'
 import { readDueWork } from './read-limits.ts'
 import { type ConversationRef, conversationKey, type UnreadableColumn } from './records.ts'
-import { logsPerStatement, type Store, type TenantStore } from './store.ts'
+import { logsPerStatement, type Store, type TenantStore, type WorkerHere } from './store.ts'
 import { createTenantStore } from './tenant-store.ts'
 import type { Upkeep } from './upkeep.ts'
 
@@ -86,6 +86,7 @@ export function createStore(driver: Driver, options: StoreOptions = {}, clock: C
       return lost.map(({ tenant, id }) => ({ tenant, id }))
     },
     keepLeases,
+    ...(driver.announce ? { announce: (worker: WorkerHere) => driver.announce!(worker) } : {}),
     async movedLogs(input) {
       const watched = readWatchedLogs(input)
       const moved: ConversationRef[] = []

@@ -22,6 +22,7 @@ import type {
   Unsubscribe,
   WakeHint,
   WatchedLog,
+  WorkerHere,
 } from './store.ts'
 import type { Upkeep } from './upkeep.ts'
 
@@ -142,6 +143,8 @@ export type Driver = {
   getSnapshot(tenant: string, id: string): Promise<string | null>
   /** Reports logs that other processes (or other stores of this process) have extended. Called once, at the first subscription. */
   watchOthers(emit: (hint: WakeHint) => void): Unsubscribe
+  /** Optional. */
+  announce?(worker: WorkerHere): Unsubscribe
   /** For export, examination and cleanup of the whole store. Optional. */
   readonly upkeep?: Upkeep
   /** For subscribers. Optional. */

@@ -51,6 +51,8 @@ export type Store = TenantStore & {
   keepLeases(holder: string, ttlMs: number, known: readonly KnownLease[]): Promise<LeaseNews>
   /** Hints that a log has grown, here or in another process. Hints may be late, duplicated or lost: the log is the truth. */
   onWake(listener: (hint: WakeHint) => void): Unsubscribe
+  /** Lets other processes know of a worker, so that their hints can name it as the taker, until the returned function is called. Absent when the backend does not offer it. */
+  announce?(worker: WorkerHere): Unsubscribe
   /** The logs that differ from what the watcher knows, in case a hint was lost. One statement for each 1,000. */
   movedLogs(watched: readonly WatchedLog[]): Promise<ConversationRef[]>
   /** Removes everything of a tenant; returns how many conversations it had. */
@@ -80,7 +82,17 @@ export type DueWorkQuery = {
 }
 
 /** A log has grown up to `seq`, or may have. */
-export type WakeHint = ConversationRef & { readonly seq: number }
+export type WakeHint = ConversationRef & {
+  readonly seq: number
+  /**
+   * The holder that should take the conversation, where one was chosen; null: there is nothing to take. Others should look for it a little later: the choice may
+   * be wrong. Default: anyone should look.
+   */
+  readonly taker?: string | null
+}
+
+/** A process that takes due conversations of these agents. */
+export type WorkerHere = { readonly holder: string; readonly agents: () => readonly string[] }
 
 /** Ends a subscription. Calling it again does nothing. */
 export type Unsubscribe = () => void

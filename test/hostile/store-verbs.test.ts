@@ -306,6 +306,7 @@ const methods: Readonly<Record<keyof Store, Attempts>> = {
     (hostile) => store.dueWork({ agents: ['x'], limit: hostile }),
     (hostile) => store.dueWork({ agents: ['x'], limit: 1, suspects: hostile }),
   ],
+  announce: none,
   claimDue: (store) => {
     const claim = { holder: 'h', ttlMs: 1_000, agents: ['x'], limit: 1 }
     return [

@@ -85,4 +85,7 @@ export const allMethods = Object.keys({
   getBlob: 0,
   putSnapshot: 0,
   getSnapshot: 0,
-} satisfies Record<Exclude<keyof Store, 'durable' | 'upkeep' | 'outbox' | 'accounts' | 'changedSince' | 'tally'>, 0>)
+} satisfies Record<
+  Exclude<keyof Store, 'durable' | 'upkeep' | 'outbox' | 'accounts' | 'announce' | 'changedSince' | 'tally'>,
+  0
+>)

@@ -1,9 +1,13 @@
-import { Backoff, monotonic } from '../../base/clock.ts'
+import { Backoff, jittered, monotonic } from '../../base/clock.ts'
+import { type ConversationRef, conversationKey } from '../../store/records.ts'
 import type { EngineNode } from '../node.ts'
 import type { Claims, TakenDue } from './claims.ts'
 import type { SkippedConversations } from './skipped-conversations.ts'
 
-type SearchingNode = Pick<EngineNode, 'store' | 'agents' | 'flows' | 'clock' | 'pollMs' | 'warnOfStore'>
+type SearchingNode = Pick<
+  EngineNode,
+  'store' | 'holder' | 'agents' | 'flows' | 'clock' | 'pollMs' | 'warnOfStore' | 'turnLimits'
+>
 
 /** What the search asks of the worker, and tells it. */
 export type Searcher = {
@@ -18,6 +22,12 @@ export type Searcher = {
 /** The most conversations of one claim: several nodes that look at once share what is due, and a busy one comes back later. */
 const mostAtOnce = 32
 
+/** How much later than the worker that was named for a conversation the others look, so that they find it only where that one did not take it. */
+const laterMs = 100
+
+/** The most names that are remembered. Where there are more, all that is due is looked for. */
+const mostNamed = 1_000
+
 /** Claims due conversations: at every poll, and when something is heard of. One claim at a time. */
 export class WorkSearch {
   readonly #node: SearchingNode
@@ -29,6 +39,10 @@ export class WorkSearch {
   #looking: Promise<void> | null = null
   #claiming: Promise<void> | null = null
   #lookAgain = false
+  /** Due, as a hint said, and for this process to take. */
+  #named = new Map<string, ConversationRef>()
+  #isLookingLater = false
+  #unannounce: () => void = () => {}
   /** After a search that failed, by a clock that only goes forward. */
   #notBefore = 0
   /** When the search succeeded last, by a clock that only goes forward. */
@@ -43,6 +57,8 @@ export class WorkSearch {
   }
 
   start(): void {
+    const { store, holder } = this.#node
+    this.#unannounce = store.announce?.({ holder, agents: () => this.#agents }) ?? (() => {})
     this.#every(this.#node.pollMs, () => this.look())
     void this.look()
   }
@@ -50,6 +66,7 @@ export class WorkSearch {
   /** Resolves when the last claim has been answered, and what it brought that cannot be begun has been released. */
   async close(): Promise<void> {
     this.#isClosed = true
+    this.#unannounce()
     for (const cancel of this.#cancelTimers) cancel()
     await this.#looking
   }
@@ -64,9 +81,32 @@ export class WorkSearch {
     return this.#claiming
   }
 
+  /** This process was named for a conversation that is due. Nothing else is looked for, except under limits: then free slots are for what is due longest. */
+  lookFor(ref: ConversationRef): void {
+    if (!this.#node.turnLimits && this.#named.size < mostNamed)
+      this.#named.set(conversationKey(ref.tenant, ref.id), ref)
+    else this.#lookAgain = true
+    void this.#begin()
+  }
+
+  /** Another process was named for a conversation that is due. */
+  lookLater(): void {
+    if (this.#isLookingLater || this.#isClosed) return
+    this.#isLookingLater = true
+    const cancel = this.#node.clock.after(jittered(laterMs), () => {
+      this.#isLookingLater = false
+      void this.look()
+    })
+    this.#keepTimer(cancel)
+  }
+
   /** Does not reject. What is heard of while a claim is under way is looked for after it. */
   look(): Promise<void> {
     this.#lookAgain = true
+    return this.#begin()
+  }
+
+  #begin(): Promise<void> {
     if (this.#looking !== null) return this.#looking
     if (this.#isClosed || monotonic(this.#node.clock) < this.#notBefore) return Promise.resolve()
     this.#looking = this.#lookWhileAsked().finally(() => {
@@ -77,9 +117,11 @@ export class WorkSearch {
 
   async #lookWhileAsked(): Promise<void> {
     try {
-      while (this.#lookAgain && !this.#isClosed) {
-        this.#lookAgain = false
-        const claim = this.#takeDue()
+      while ((this.#lookAgain || this.#named.size > 0) && !this.#isClosed) {
+        const only = [...this.#named.values()]
+        this.#named.clear()
+        if (only.length === 0) this.#lookAgain = false
+        const claim = this.#takeDue(only.length > 0 ? only : null)
         this.#claiming = claim.catch(() => {})
         await claim
         this.#failures.hasWritten()
@@ -94,27 +136,41 @@ export class WorkSearch {
     }
   }
 
-  async #takeDue(): Promise<void> {
-    const { agents, flows } = this.#node
+  /** `only`: those that this process was named for; null: whatever is due. */
+  async #takeDue(only: readonly ConversationRef[] | null): Promise<void> {
     const room = this.#worker.room()
-    if (room <= 0) return
-    const limit = Math.min(room, mostAtOnce)
-    const names = [...agents.keys(), ...flows.sessionAgents()]
-    const taken = await this.#claims.takeDue({ agents: names, limit, except: this.#skipped.leftAlone() })
-    if (taken.length >= limit) {
+    if (room <= 0) {
+      if (only) this.#worker.onFull()
+      return
+    }
+    const limit = Math.min(room, only?.length ?? mostAtOnce)
+    const taken = await this.#claims.takeDue({
+      ...{ agents: this.#agents, limit, except: this.#skipped.leftAlone() },
+      ...(only ? { only } : {}),
+    })
+    if (only && only.length > room) this.#worker.onFull()
+    if (!only && taken.length >= limit) {
       if (limit < room) this.#lookAgain = true
       else this.#worker.onFull()
     }
     await Promise.all(taken.map((one) => this.#worker.begin(one)))
   }
 
+  get #agents(): string[] {
+    return [...this.#node.agents.keys(), ...this.#node.flows.sessionAgents()]
+  }
+
   #every(ms: number, work: () => Promise<void>): void {
     const next = (): void => {
       if (this.#isClosed) return
       const cancel = this.#node.clock.after(ms, () => void work().finally(next))
-      this.#cancelTimers.splice(0, this.#cancelTimers.length - 8)
-      this.#cancelTimers.push(cancel)
+      this.#keepTimer(cancel)
     }
     next()
+  }
+
+  #keepTimer(cancel: () => void): void {
+    this.#cancelTimers.splice(0, this.#cancelTimers.length - 8)
+    this.#cancelTimers.push(cancel)
   }
 }

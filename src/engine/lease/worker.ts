@@ -90,7 +90,7 @@ export class Worker implements WorkStarter {
     this.#search.start()
   }
 
-  hint({ tenant, id, seq }: WakeHint): void {
+  hint({ tenant, id, seq, taker }: WakeHint): void {
     const key = conversationKey(tenant, id)
     const taken = this.#taken.get(key)
     const expected = this.#expected.get(key)
@@ -98,7 +98,9 @@ export class Worker implements WorkStarter {
       taken.hintedSeq = Math.max(taken.hintedSeq, seq)
       taken.owner?.hint(seq)
     } else if (expected) expected.hintedSeq = Math.max(expected.hintedSeq, seq)
-    else this.#look()
+    else if (taker === undefined) this.#look()
+    else if (taker === this.#node.holder) this.#search.lookFor({ tenant, id })
+    else if (taker !== null) this.#search.lookLater()
   }
 
   requestLease(ref: ConversationRef, name: string | null): LeaseRequest {

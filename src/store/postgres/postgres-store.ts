@@ -2,8 +2,8 @@ import { InvalidArgumentError } from '../../base/errors/store-errors.ts'
 import { safeLogger } from '../../base/redact/redacting-logger.ts'
 import { checkWhole } from '../checks.ts'
 import { createStore, type StoreOptions } from '../create-store.ts'
-import type { Driver } from '../driver.ts'
-import type { Store } from '../store.ts'
+import type { CommitOutcome, Driver, PreparedChange } from '../driver.ts'
+import type { Store, WakeHint } from '../store.ts'
 import { postgresAccounts } from './accounts.ts'
 import { commitChange } from './commit-change.ts'
 import { checkSchemaName } from './connection.ts'
@@ -21,6 +21,13 @@ import { postgresUpkeep } from './upkeep/upkeep.ts'
 export type PostgresStoreOptions = StoreOptions & {
   /** For example `postgres://user:password@host:5432/database`. */
   readonly connectionString: string
+  /**
+   * `'transaction'`: the connection string leads to a pooler in transaction mode, such as PgBouncer. Each transaction then brings its own settings, and no statement
+   * has a name. Needs `directConnectionString`. Default: none.
+   */
+  readonly pooler?: 'transaction'
+  /** The address of the database itself, for migrations and the connection for hints. Only with `pooler`. */
+  readonly directConnectionString?: string
   /** The schema of the tables; created on first use. Default: 'perdure'. */
   readonly schema?: string
   /** Connections in the pool; one of them is kept free for renewing leases. Hints between processes use one more. Default: 10. */
@@ -46,11 +53,28 @@ export function postgresStore(options: PostgresStoreOptions): Store {
   }
   checkSchemaName(schema)
   checkWhole('max', max, 1)
+  const directConnectionString = directAddress(options)
   const { connectTimeoutMs, answerTimeoutMs, migrateTimeoutMs, hintCheckMs } = { ...limits, ...options }
   const waits = { connectTimeoutMs, answerTimeoutMs, migrateTimeoutMs, hintCheckMs }
   for (const [name, ms] of Object.entries(waits)) checkWhole(name, ms, 1)
   const logger = safeLogger(options.logger)
-  return createStore(postgresDriver({ connectionString, schema, max, logger, ...waits }), options)
+  const address = { connectionString, directConnectionString }
+  return createStore(postgresDriver({ ...address, schema, max, logger, ...waits }), options)
+}
+
+function directAddress({ pooler, directConnectionString }: PostgresStoreOptions): string | null {
+  if (pooler === undefined && directConnectionString === undefined) return null
+  if (pooler !== 'transaction')
+    throw new InvalidArgumentError(
+      'pooler',
+      "must be 'transaction' where there is a directConnectionString; leave both out without a pooler",
+    )
+  if (typeof directConnectionString !== 'string' || directConnectionString === '')
+    throw new InvalidArgumentError(
+      'directConnectionString',
+      'must be the address of the database itself: notifications do not pass a pooler in transaction mode',
+    )
+  return directConnectionString
 }
 
 export function postgresDriver(
@@ -59,15 +83,28 @@ export function postgresDriver(
 ): Driver {
   const hints = new HintChannel(options)
   const commit = commitChange(database, options.max)
+  const takerOf = (
+    tenant: string,
+    id: string,
+    { epoch, releasesLease, wake, expectedAgent, attrs }: PreparedChange,
+    outcome: CommitOutcome & { type: 'ok' },
+  ): Pick<WakeHint, 'taker'> => {
+    const isOwners = epoch !== null && wake.type !== 'in' && (!releasesLease || wake.type === 'clear')
+    if (isOwners || outcome.epoch !== undefined) return { taker: null }
+    const taker = hints.takerOf(tenant, id, expectedAgent ?? attrs.agent ?? null)
+    return taker === null ? {} : { taker }
+  }
   return {
     durable: true,
     resends: true,
     async commit(tenant, id, change) {
       const outcome = await commit(tenant, id, change)
       const isNews = change.events.length > 0 || change.wake.type === 'in'
-      if (outcome.type === 'ok' && isNews) hints.send({ tenant, id, seq: outcome.seq })
+      if (outcome.type === 'ok' && isNews)
+        hints.send({ tenant, id, seq: outcome.seq, ...takerOf(tenant, id, change, outcome) })
       return outcome
     },
+    announce: (worker) => hints.announce(worker),
     ...events(database),
     ...summaries(database),
     ...conversations(database),
