@@ -67,6 +67,7 @@ export function checkedAccounts(driver: Accounts): Accounts {
 }
 
 const placeNames = ['tenant', 'id', 'agent', 'account'] as const
+const spendingNames = ['requests', 'tokens'] as const
 const borrowNames = ['account', 'limits', 'need', 'want', 'returned'] as const
 
 function readBorrow(input: BorrowRequest): BorrowRequest {
@@ -76,9 +77,14 @@ function readBorrow(input: BorrowRequest): BorrowRequest {
     borrowNames,
   )
   checkId('account', account)
+  const { requests, tokens } = readOptions<BorrowRequest['limits'], 'requests' | 'tokens'>(
+    'limits',
+    limits!,
+    spendingNames,
+  )
   return {
     account,
-    limits: { requests: readLimit(limits?.requests), tokens: readLimit(limits?.tokens) },
+    limits: { requests: readLimit(requests), tokens: readLimit(tokens) },
     need: readSpending('need', need, 0),
     want: readSpending('want', want, 0),
     returned: returned ? readReturned(returned) : null,
@@ -91,21 +97,28 @@ function readLimit(limit: number | null | undefined): number | null {
   return limit
 }
 
-function readReturned(given: NonNullable<BorrowRequest['returned']>): NonNullable<BorrowRequest['returned']> {
-  checkWhole('returned.minute', given.minute, 0)
-  return { ...readSpending('returned', given, -mostSpent), minute: given.minute }
+function readReturned(input: NonNullable<BorrowRequest['returned']>): NonNullable<BorrowRequest['returned']> {
+  const { minute, ...spending } = readOptions<NonNullable<BorrowRequest['returned']>, 'minute' | 'requests' | 'tokens'>(
+    'returned',
+    input,
+    [...spendingNames, 'minute'],
+  )
+  checkWhole('returned.minute', minute, 0)
+  return { ...readSpending('returned', spending as Spending, -mostSpent), minute }
 }
 
 const mostSpent = 2 ** 40
 
 function readSpending(name: string, given: Spending | undefined, least: number): Spending {
-  const { requests, tokens } = Object(given) as Spending
-  for (const [kind, value] of [
-    ['requests', requests],
-    ['tokens', tokens],
-  ] as const) {
-    checkWhole(`${name}.${kind}`, value, least)
-    if (value > mostSpent) throw new InvalidArgumentError(`${name}.${kind}`, `must be at most ${mostSpent}`)
+  const { requests, tokens } = readOptions<Spending, keyof Spending>(name, given!, spendingNames)
+  return {
+    requests: readSpent(`${name}.requests`, requests, least),
+    tokens: readSpent(`${name}.tokens`, tokens, least),
   }
-  return { requests, tokens }
+}
+
+function readSpent(name: string, value: number | undefined, least: number): number {
+  checkWhole(name, value, least)
+  if (value > mostSpent) throw new InvalidArgumentError(name, `must be at most ${mostSpent}`)
+  return value
 }
