@@ -21,6 +21,7 @@ import { inspectorMutants } from './inspector-mutants.ts'
 import { keptMutants } from './kept-mutants.ts'
 import { lastingMutants } from './lasting-mutants.ts'
 import { leaseMutants } from './lease-mutants.ts'
+import { limitsMutants } from './limits-mutants.ts'
 import type { Mutant } from './mutant.ts'
 import { noteMutants } from './note-mutants.ts'
 import { operatorMutants } from './operator-mutants.ts'
@@ -85,6 +86,7 @@ export const mutants: readonly Mutant[] = [
   ...leaseMutants,
   ...baseMutants,
   ...lastingMutants,
+  ...limitsMutants,
   ...poisonMutants,
   ...noteMutants,
   ...sessionMutants,
