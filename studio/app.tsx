@@ -4,6 +4,7 @@ import { useBrowserLocation } from 'wouter/use-browser-location'
 import { addresses, named, studioPath } from './addresses.ts'
 import { Later, LaterPage } from './parts/later.tsx'
 import { NotFound } from './parts/notice.tsx'
+import { PageFailure } from './parts/page-failure.tsx'
 import { Shell } from './shell/shell.tsx'
 import { SignedIn } from './sign-in/signed-in.tsx'
 
@@ -42,45 +43,51 @@ const useWrittenLocation: typeof useBrowserLocation = (options) => {
 export function App() {
   return (
     <Router base={studioPath} hook={useWrittenLocation}>
-      <Switch>
-        <Route path="/open/*?" component={Opened} />
-        <Route>
-          <SignedIn>
-            <Suspense>
-              <WithFirstPage>
-                <Shell>
-                  <Suspense>
-                    <Switch>
-                      <Route path="/">
-                        <Redirect to={addresses.inbox()} replace />
-                      </Route>
-                      <Route path="/inbox/:callId?">
-                        {({ callId }) => <Later page={inboxPage} props={{ callId: callId && named(callId) }} />}
-                      </Route>
-                      <Route path="/conversations">
-                        <Later page={conversationsPage} props={{}} />
-                      </Route>
-                      <Route path="/conversations/:id">
-                        {({ id }) => <Later page={conversationPage} props={{ id: named(id) }} />}
-                      </Route>
-                      <Route path="/flows">
-                        <Later page={flowsPage} props={{}} />
-                      </Route>
-                      <Route path="/flows/:name/:id">
-                        {({ name, id }) => <Later page={sessionPage} props={{ flow: named(name), id: named(id) }} />}
-                      </Route>
-                      <Route path="/health">
-                        <Later page={healthPage} props={{}} />
-                      </Route>
-                      <Route component={NotFound} />
-                    </Switch>
-                  </Suspense>
-                </Shell>
-              </WithFirstPage>
-            </Suspense>
-          </SignedIn>
-        </Route>
-      </Switch>
+      <PageFailure>
+        <Switch>
+          <Route path="/open/*?" component={Opened} />
+          <Route>
+            <SignedIn>
+              <Suspense>
+                <WithFirstPage>
+                  <Shell>
+                    <PageFailure>
+                      <Suspense>
+                        <Switch>
+                          <Route path="/">
+                            <Redirect to={addresses.inbox()} replace />
+                          </Route>
+                          <Route path="/inbox/:callId?">
+                            {({ callId }) => <Later page={inboxPage} props={{ callId: callId && named(callId) }} />}
+                          </Route>
+                          <Route path="/conversations">
+                            <Later page={conversationsPage} props={{}} />
+                          </Route>
+                          <Route path="/conversations/:id">
+                            {({ id }) => <Later page={conversationPage} props={{ id: named(id) }} />}
+                          </Route>
+                          <Route path="/flows">
+                            <Later page={flowsPage} props={{}} />
+                          </Route>
+                          <Route path="/flows/:name/:id">
+                            {({ name, id }) => (
+                              <Later page={sessionPage} props={{ flow: named(name), id: named(id) }} />
+                            )}
+                          </Route>
+                          <Route path="/health">
+                            <Later page={healthPage} props={{}} />
+                          </Route>
+                          <Route component={NotFound} />
+                        </Switch>
+                      </Suspense>
+                    </PageFailure>
+                  </Shell>
+                </WithFirstPage>
+              </Suspense>
+            </SignedIn>
+          </Route>
+        </Switch>
+      </PageFailure>
     </Router>
   )
 }

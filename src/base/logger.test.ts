@@ -44,3 +44,18 @@ test('failures whose texts all differ are told of five times a minute', () => {
   fail('looking failed', 'no pg')
   expect(said).toHaveLength(6)
 })
+
+function unreadable(): never {
+  throw new Error('no')
+}
+
+test.each([
+  ['an object without a prototype', Object.create(null)],
+  ['an error that cannot be read', Object.defineProperty(new Error(), 'message', { get: unreadable })],
+])('%s that was thrown is told too, and does not throw again', (_, error) => {
+  const told: unknown[] = []
+  const warn = rateLimited({ ...silentLogger, warn: (_message, details) => void told.push(details) }, () => 0)
+  warn('a delivery failed', { error })
+  warn('a delivery failed', { error })
+  expect(told).toEqual([{ error }])
+})

@@ -26,6 +26,8 @@ const everyMs = 60_000
 
 /** How many different failures of one message are logged per minute. Some failure texts contain ids. */
 const maxTexts = 5
+/** How much of a text tells it from others. */
+const mostCharacters = 1_000
 
 type Logged = { at: number; times: number }
 
@@ -61,6 +63,12 @@ export function rateLimited(logger: Logger, now: () => number, level: 'warn' | '
   }
 }
 
+/** Must not throw, whatever was thrown: an object without a prototype has no text, and a getter may throw. */
 function textOf(details: LogDetails | undefined): string {
-  return details?.error instanceof Error ? details.error.message : String(details?.error)
+  try {
+    const error = details?.error
+    return String(error instanceof Error ? error.message : error).slice(0, mostCharacters)
+  } catch {
+    return 'something that cannot be shown'
+  }
 }

@@ -50,6 +50,16 @@ test('a secret with the prefix of Standard Webhooks is read as base64', async ()
   expect(headers['webhook-signature']).toBe(`v1,${createHmac('sha256', key).update(signed).digest('base64')}`)
 })
 
+test.each([
+  ['a function', () => () => 1],
+  ['a symbol', () => Symbol('sent')],
+])('a body that is %s is refused, and the error says what to return', async (_, body) => {
+  const { got, url } = await receiver()
+  const sending = webhook({ url, secret, allowPrivateAddresses: true, body }).run(event, context)
+  await expect(sending).rejects.toThrow('which is not JSON; return an object, or undefined to send nothing')
+  expect(got).toEqual([])
+})
+
 test('`body` decides what is sent, and whether', async () => {
   const { got, url } = await receiver()
   const options = { url, secret, allowPrivateAddresses: true }

@@ -105,7 +105,11 @@ const webhookKeys = [
 
 function bodyText(value: unknown): string | undefined {
   if (value === undefined) return undefined
-  const text = JSON.stringify(value)
+  const text: string | undefined = JSON.stringify(value)
+  if (text === undefined)
+    throw new Error(
+      `'body' returned a ${typeof value}, which is not JSON; return an object, or undefined to send nothing`,
+    )
   const bytes = Buffer.byteLength(text)
   if (bytes > maxBodyBytes)
     throw new Error(`the body has ${bytes} bytes; the limit is ${maxBodyBytes}: send less with 'body'`)

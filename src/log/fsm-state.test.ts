@@ -28,7 +28,7 @@ test.each<[string, NewEvent[], ConversationPhase, string[]]>([
   ['a cancel', [...onlyPending, suspended('c1', 'approval'), cancelled('t1')], 'terminating', ['c1']],
   ['a cancelled turn that has ended', [said('t1'), cancelled('t1'), ended('t1', 'cancelled')], 'idle', []],
 ])('the cached state of %s', (_name, log, state, pending) => {
-  const { lastMessage: _, ...cached } = fsmStateOf(stateOf(log))
+  const { lastMessage: _, tokens: __, ...cached } = fsmStateOf(stateOf(log))
   expect(cached).toEqual({ state, pending, lastSeq: log.length })
 })
 
@@ -64,6 +64,16 @@ test('the beginning has at most 160 characters and no line breaks, however long 
   expect(text).toMatch(/^a b/)
   expect(text.length).toBeLessThanOrEqual(160)
   expect(text.isWellFormed()).toBe(true)
+})
+
+test('it has the tokens of the newest model call that told any', () => {
+  const tokensOf = (...log: NewEvent[]) => fsmStateOf(stateOf(log)).tokens
+  const first = replied('t1', 'm1', 1, { usage: { inputTokens: 60, outputTokens: 40, reasoningTokens: 30 } })
+  const second = replied('t2', 'm2', 1, { usage: { inputTokens: 70 } })
+  expect(tokensOf(said('t1'))).toBeUndefined()
+  expect(tokensOf(said('t1'), first)).toBe(100)
+  expect(tokensOf(said('t1'), first, ended('t1'), said('t2'), second)).toBe(70)
+  expect(tokensOf(said('t1'), first, ended('t1'), said('t2'), replied('t2', 'm2', 1, { usage: {} }))).toBe(100)
 })
 
 test.each([

@@ -19,6 +19,8 @@ export type FsmState = {
   readonly scopeMissing?: string
   /** The beginning of the newest message that people may read, for lists. Absent where there is none, and in rows of older versions. */
   readonly lastMessage?: LastMessage
+  /** The tokens of the newest model call that the log has, in and out: what the context takes now. Absent where there is none, and in rows of older versions. */
+  readonly tokens?: number
 }
 
 /** The beginning of a message. */
@@ -36,6 +38,7 @@ export function fsmStateOf(state: ConversationState): FsmState {
     ...cached,
     ...(missing ? { scopeMissing: missing.who } : {}),
     ...(lastMessage ? { lastMessage } : {}),
+    ...tokensOf(state),
   }
 }
 
@@ -43,7 +46,20 @@ export function fsmStateOf(state: ConversationState): FsmState {
 export function fsmStateWith(message: UserMessage, before: ConversationState): FsmState {
   const text = excerptIn(message.parts)
   const lastMessage: LastMessage | null = text === '' ? lastMessageOf(before) : { role: 'user', text }
-  return { state: 'running', pending: [], lastSeq: before.lastSeq + 1, ...(lastMessage ? { lastMessage } : {}) }
+  const cached = { state: 'running' as const, pending: [], lastSeq: before.lastSeq + 1 }
+  return { ...cached, ...(lastMessage ? { lastMessage } : {}), ...tokensOf(before) }
+}
+
+/** As far as the newest turns say. */
+function tokensOf({ turns }: ConversationState): Pick<FsmState, 'tokens'> {
+  for (const { items } of turns.slice(-3).reverse()) {
+    for (const item of items.slice(-20).reverse()) {
+      if (item.type !== 'assistant') continue
+      const { inputTokens = 0, outputTokens = 0 } = item.usage
+      if (inputTokens + outputTokens > 0) return { tokens: inputTokens + outputTokens }
+    }
+  }
+  return {}
 }
 
 const excerptCharacters = 160

@@ -6,6 +6,7 @@ import { type HeldRuntime, holdRuntime } from './hold-runtime.ts'
 
 const held: HeldRuntime[] = []
 afterEach(async () => {
+  vi.useRealTimers()
   for (const runtime of held.splice(0)) await runtime.close()
   vi.restoreAllMocks()
 })
@@ -85,6 +86,53 @@ test('new code that cannot be created is told, and the next code works', async (
   await expect(broken.get()).rejects.toThrow('a typing error')
   expect(told.mock.calls[0]?.[0]).toBe('perdure: the runtime of the new code cannot be created')
   expect(await hold(runtime, { name }).get()).toBe(await broken.get())
+})
+
+test('code that is mended after an edit that could not be created works by itself, as what was before it', async () => {
+  vi.spyOn(console, 'error').mockReturnValue()
+  const name = 'mended'
+  await hold(runtime, { name }).start()
+  const broken = hold(() => Promise.reject(new Error('a typing error')), { name })
+  await expect(broken.get()).rejects.toThrow('a typing error')
+  const create = vi.fn(runtime)
+  hold(create, { name })
+  await vi.waitFor(() => expect(create).toHaveBeenCalledTimes(1))
+})
+
+test('what was closed is not created again by an edit', async () => {
+  const name = 'closed'
+  const first = hold(runtime, { name })
+  await first.start()
+  await first.close()
+  const create = vi.fn(runtime)
+  await hold(create, { name }).close()
+  expect(create).not.toHaveBeenCalled()
+})
+
+test('a runtime that does not close holds up the next one, and that is told', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  const told = vi.spyOn(console, 'warn').mockReturnValue()
+  const isClosed = Promise.withResolvers<void>()
+  const name = 'hanging'
+  const hanging = hold(
+    ({ onClose }) => {
+      onClose(() => isClosed.promise)
+      return runtime()
+    },
+    { name },
+  )
+  await hanging.get()
+  const next = hold(runtime, { name, drainMs: 5 })
+  const created = next.get()
+  await vi.advanceTimersByTimeAsync(10_004)
+  expect(told).not.toHaveBeenCalled()
+  await vi.advanceTimersByTimeAsync(1)
+  vi.useRealTimers()
+  expect(told.mock.calls.map(([message]) => message)).toEqual([
+    expect.stringContaining('a held runtime has not closed after 10005 ms, and the next one waits for it'),
+  ])
+  isClosed.resolve()
+  expect(await (await created).readiness()).toMatchObject({ isReady: true })
 })
 
 test.each([

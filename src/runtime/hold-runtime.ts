@@ -81,6 +81,8 @@ function slotOf(name: string): RuntimeSlot {
 /** The place of one runtime. At most one is alive: the next is created when the one before has closed. */
 class RuntimeSlot implements HeldRuntime {
   #registration: Registration | null = null
+  /** Asked for, and not closed since. Stays so while the newest code cannot be created. */
+  #isInUse = false
   #current: Promise<Created> | null = null
   /** Resolves when every runtime that was replaced or closed has let go of its work. Never rejects. */
   #letGo: Promise<void> = Promise.resolve()
@@ -91,16 +93,16 @@ class RuntimeSlot implements HeldRuntime {
 
   /** What worked before goes on to work, with the new code. */
   register(registration: Registration): void {
-    const isInUse = this.#current !== null
     void this.#retire(registration.drainMs)
     this.#registration = registration
-    if (isInUse)
+    if (this.#isInUse)
       this.get().catch((error: unknown) =>
         consoleLogger.error('the runtime of the new code cannot be created', { error }),
       )
   }
 
   async get(): Promise<Runtime> {
+    this.#isInUse = true
     for (;;) {
       const asked = (this.#current ??= this.#createNext())
       const { runtime } = await asked
@@ -116,6 +118,7 @@ class RuntimeSlot implements HeldRuntime {
   async close(options?: { readonly drainMs?: number }): Promise<void> {
     const { drainMs = this.#registration?.drainMs ?? 0 } = readOptions('options', options, ['drainMs'])
     checkDuration('drainMs', drainMs, 0)
+    this.#isInUse = false
     await this.#retire(drainMs)
   }
 
@@ -132,9 +135,27 @@ class RuntimeSlot implements HeldRuntime {
     const retired = this.#current
     this.#current = null
     // A factory that threw has left nothing to close.
-    if (retired) this.#letGo = this.#letGo.then(() => retired.then((created) => created.close(drainMs)).catch(() => {}))
+    if (retired) {
+      const closing = (): Promise<void> => retired.then((created) => created.close(drainMs)).catch(() => {})
+      this.#letGo = this.#letGo.then(() => toldWhenLate(closing(), drainMs))
+    }
     return this.#letGo
   }
+}
+
+/** How long after `drainMs` something must be wrong. */
+const patienceMs = 10_000
+
+/** The next runtime waits for this one, however long it takes, so a function of `onClose` that never ends would stop everything without a word. */
+async function toldWhenLate(closing: Promise<void>, drainMs: number): Promise<void> {
+  const timer = setTimeout(() => {
+    consoleLogger.warn(
+      `a held runtime has not closed after ${drainMs + patienceMs} ms, and the next one waits for it; look at what 'onClose' was given`,
+    )
+  }, drainMs + patienceMs)
+  timer.unref?.()
+  await closing
+  clearTimeout(timer)
 }
 
 async function createWith(create: Factory<readonly Agent[]>): Promise<Created> {

@@ -1,5 +1,6 @@
 import { Hono } from 'hono'
 import { DefinitionError } from '../base/errors/definition-errors.ts'
+import { shown } from '../base/errors/read-options.ts'
 import type { Agent } from '../define/agent.ts'
 import type { HeldRuntime } from '../runtime/hold-runtime.ts'
 import type { Runtime } from '../runtime/runtime.ts'
@@ -50,6 +51,7 @@ export function openHandler<Agents extends readonly Agent[]>(
   options: ServerOptions,
   door: StudioDoor | null,
 ): Handler {
+  checkServed(runtime)
   const {
     answer,
     answerSigned: signed,
@@ -59,6 +61,15 @@ export function openHandler<Agents extends readonly Agent[]>(
   const handle = (request: Request): Promise<Response> =>
     handleRequest(request, { answer, answerSigned: signed, settings, door })
   return Object.assign(handle, parts)
+}
+
+/** A module that is still loading has none yet, and a promise of one is none. */
+function checkServed(runtime: unknown): void {
+  const { as, get } = Object(runtime) as { readonly as?: unknown; readonly get?: unknown }
+  if (typeof as === 'function' || typeof get === 'function') return
+  throw new DefinitionError('The server', [
+    `the first argument must be what createRuntime or holdRuntime returns, not ${shown(runtime)}`,
+  ])
 }
 
 type OpenRoutes = Pick<Handler, 'close' | 'settled' | 'streams'> & {

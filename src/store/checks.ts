@@ -149,7 +149,7 @@ const filterNames = [
 const maxTextLength = 200
 const mostIds = 1_000
 
-function checkText(text: unknown): asserts text is string {
+export function checkText(text: unknown): asserts text is string {
   if (typeof text !== 'string' || text === '')
     throw new InvalidArgumentError('text', `must be a text, not ${shown(text)}`)
   if (text.length > maxTextLength)

@@ -235,8 +235,11 @@ function fsmOf(
   return fsmStateOf(state)
 }
 
-/** Rows of older versions have no `lastMessage`, and neither has a state whose message was too long to keep. Nothing is decided by it. */
-function isCacheOf({ lastMessage: cached, ...row }: FsmState, { lastMessage, ...state }: FsmState): boolean {
+/** Rows of older versions have no `lastMessage` and no `tokens`, and neither has a state whose message was too long to keep. Nothing is decided by them. */
+function isCacheOf(
+  { lastMessage: cached, tokens: _, ...row }: FsmState,
+  { lastMessage, tokens: __, ...state }: FsmState,
+): boolean {
   return isDeepStrictEqual(row, state) && (!cached || !lastMessage || isDeepStrictEqual(cached, lastMessage))
 }
 

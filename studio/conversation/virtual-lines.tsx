@@ -37,6 +37,11 @@ export function VirtualLines({ view, rows, loadOlder, saidCount }: VirtualLinesP
   })
   const isAtEnd = virtualizer.isAtEnd(60)
   const isShown = rows.length > 0
+  // Where the newest lines leave room, there is nothing to scroll: older ones come in by themselves. After each render, because sizes are measured late.
+  useEffect(() => {
+    const height = scroller.current?.clientHeight ?? 0
+    if (isShown && older.error === null && virtualizer.getTotalSize() < height + nearTop) older.load()
+  })
   useEffect(() => {
     // Once at first, and whenever the person says something.
     void saidCount
@@ -102,18 +107,18 @@ export function VirtualLines({ view, rows, loadOlder, saidCount }: VirtualLinesP
   )
 }
 
+/** Reads one page of older lines at a time, and renders again when one has come. */
 function useOlder(loadOlder: (() => Promise<void>) | null): { load(): void; readonly error: unknown } {
   const isLoading = useRef(false)
-  const [error, setError] = useState<unknown>(null)
+  const [{ error }, setLast] = useState<{ readonly error: unknown }>({ error: null })
   const load = (): void => {
     if (!loadOlder || isLoading.current) return
     isLoading.current = true
-    setError(null)
-    loadOlder()
-      .catch(setError)
-      .finally(() => {
-        isLoading.current = false
-      })
+    const ended = (failure: unknown): void => {
+      isLoading.current = false
+      setLast({ error: failure })
+    }
+    loadOlder().then(() => ended(null), ended)
   }
   return { load, error }
 }

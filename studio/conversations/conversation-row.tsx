@@ -8,13 +8,14 @@ import { Status } from '../parts/status.tsx'
 import { Ago } from '../parts/time.tsx'
 
 /** The columns of a row, also of the headings above them. */
-export const columns = 'md:grid-cols-[96px_minmax(0,1fr)_minmax(0,128px)_minmax(0,96px)_64px_96px_64px] gap-x-3 px-4'
+export const columns =
+  'md:grid-cols-[96px_minmax(0,1fr)_minmax(0,128px)_minmax(0,96px)_56px_72px_56px_64px_48px] gap-x-3 px-4'
 
 type ConversationRowProps = { readonly record: RemoteRecord; readonly isChosen: boolean; readonly isOver: boolean }
 
 /** A conversation in one line; on a phone in two. */
 export const ConversationRow = memo(function ConversationRow({ record, isChosen, isOver }: ConversationRowProps) {
-  const { id, title, agent, owner, status, lastSeq, updatedAt, createdAt, problem } = record
+  const { id, title, agent, owner, status, lastSeq, tokens, updatedAt, createdAt, problem } = record
   const first = useRef(updatedAt)
   const { lastMessage, waiting = 0 } = record
   const last = lastMessage ? excerpt(lastMessage.text, 160) : ''
@@ -64,11 +65,21 @@ export const ConversationRow = memo(function ConversationRow({ record, isChosen,
           </span>
         )}
       </span>
+      <span
+        className="whitespace-nowrap text-right text-faint max-md:hidden"
+        title={tokens ? `${tokens.toLocaleString()} tokens in its newest model call` : undefined}
+      >
+        {tokens?.toLocaleString()}
+      </span>
       <span className="whitespace-nowrap text-right text-faint max-md:hidden" title="Events in its log">
-        {lastSeq.toLocaleString()} {lastSeq === 1 ? 'event' : 'events'}
+        {lastSeq.toLocaleString()}
+        <span className="sr-only"> {lastSeq === 1 ? 'event' : 'events'}</span>
       </span>
       <span className="text-right text-faint max-md:col-start-2 max-md:row-start-1">
         <Ago at={updatedAt ?? createdAt} />
+      </span>
+      <span className="text-right text-faint max-md:hidden">
+        <Ago at={createdAt} />
       </span>
     </Link>
   )

@@ -130,8 +130,10 @@ function Headings() {
       <span>Agent</span>
       <span>Owner</span>
       <span className="text-right">Waiting</span>
-      <span className="text-right">Log</span>
+      <span className="text-right">Tokens</span>
+      <span className="text-right">Events</span>
       <span className="text-right">Changed</span>
+      <span className="text-right">Age</span>
     </div>
   )
 }

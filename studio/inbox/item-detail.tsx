@@ -6,6 +6,7 @@ import { Link } from 'wouter'
 import { Button } from '../parts/button.tsx'
 import { Id } from '../parts/id.tsx'
 import { visible } from '../parts/visible.ts'
+import { aboveActions } from './actions.tsx'
 import { Approval } from './approval.tsx'
 import { EndedLine, kinds } from './inbox-row.tsx'
 import { versionOf } from './item-key.ts'
@@ -64,11 +65,11 @@ export function ItemDetail({ item, ended, isOver, backTo, onAnswer, onNext }: It
     isHeld,
   }
   return (
-    <div className="flex h-full min-h-0 min-w-0 max-xl:flex-col max-xl:overflow-y-auto">
+    <div className={`flex h-full min-h-0 min-w-0 max-xl:flex-col max-xl:overflow-y-auto ${aboveActions}`}>
       <article
         aria-label={headline(item)}
         tabIndex={-1}
-        className="flex outline-none min-w-0 grow flex-col max-md:min-h-full max-xl:shrink-0 xl:min-h-0 xl:overflow-y-auto"
+        className="flex outline-none min-w-0 grow flex-col max-md:grow-0 max-xl:shrink-0 xl:min-h-0 xl:overflow-y-auto"
       >
         <header className="flex min-h-12 shrink-0 items-center gap-2 border-b px-5 text-soft max-md:px-3">
           <Link href={backTo} aria-label="Back to the list" className="-ml-1 grid size-11 place-items-center md:hidden">

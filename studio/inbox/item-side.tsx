@@ -22,7 +22,7 @@ export function ItemSide({ item, context, isOver }: { item: InboxItem; context: 
       aria-label="Context"
       className="flex w-75 shrink-0 flex-col gap-4 border-l p-4 max-xl:w-full max-xl:border-t max-xl:border-l-0 xl:overflow-y-auto"
     >
-      <dl className="grid grid-cols-[auto_minmax(0,1fr)] gap-x-4 gap-y-1.5">
+      <dl className="grid grid-cols-[auto_minmax(0,1fr)] items-baseline gap-x-4 gap-y-1.5">
         <Fact name="Asked">
           <AgoWords at={item.createdAt} /> by {visible(agentOf(item) || 'an agent', 60)}
         </Fact>

@@ -87,7 +87,7 @@ export function ManyPanel({ items, onAnswer, onClear, onBack }: ManyPanelProps) 
           />
         )}
         {schema === null && (
-          <Actions hint={hint}>
+          <Actions hint={hint} isOneOfMany>
             {approvals.length > 0 ? (
               <>
                 <Button
@@ -170,7 +170,7 @@ function SharedAnswer({ schema, isDisabled, hint, onSend }: SharedProps) {
       }}
     >
       <SchemaForm form={form} label="Answer" showsProblems={hasTried} isDisabled={isDisabled} />
-      <Actions hint={hint}>
+      <Actions hint={hint} isOneOfMany>
         <Button kind="main" type="submit" disabled={isDisabled}>
           Send to all
         </Button>

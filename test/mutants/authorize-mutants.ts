@@ -68,7 +68,7 @@ export const authorizeMutants: readonly Mutant[] = [
     edits: [
       {
         file: 'src/server/routes/tenant.ts',
-        find: 'if (permission) events.onClosed(permission.onLost(() => events.end()))',
+        find: 'if (permission) events.onClosed(permission.onLost(() => events.cut()))',
         replace: '',
       },
     ],

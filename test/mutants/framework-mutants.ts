@@ -51,9 +51,23 @@ const planted: readonly (readonly [name: string, file: string, find: string, rep
   [
     'new code waits for a request',
     'src/runtime/hold-runtime.ts',
-    'if (isInUse)',
-    'if (isInUse && false)',
+    'if (this.#isInUse)',
+    'if (this.#isInUse && false)',
     story('goes on with due work by itself after a hot reload, without a request'),
+  ],
+  [
+    'code that is mended after an edit that threw waits for a request',
+    'src/runtime/hold-runtime.ts',
+    '    this.#isInUse = true\n',
+    '    this.#isInUse = this.#current !== null\n',
+    hold('code that is mended after an edit that could not be created works by itself, as what was before it'),
+  ],
+  [
+    'a runtime that never closes holds up the next one without a word',
+    'src/runtime/hold-runtime.ts',
+    'toldWhenLate(closing(), drainMs)',
+    'closing()',
+    hold('a runtime that does not close holds up the next one, and that is told'),
   ],
   [
     'another bundle replaces the runtime in production',

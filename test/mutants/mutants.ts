@@ -31,6 +31,7 @@ import { postgresMutants } from './postgres-mutants.ts'
 import { reactMutants } from './react-mutants.ts'
 import { readerMutants } from './reader-mutants.ts'
 import { recordMutants } from './record-mutants.ts'
+import { reopenedMutants } from './reopened-mutants.ts'
 import { restoreMutants } from './restore-mutants.ts'
 import { schemaMutants } from './schema-mutants.ts'
 import { seamMutants } from './seam-mutants.ts'
@@ -63,6 +64,7 @@ export const mutants: readonly Mutant[] = [
   ...hookMutants,
   ...inboxMutants,
   ...authorizeMutants,
+  ...reopenedMutants,
   ...behalfMutants,
   ...stateMutants,
   ...streamMutants,

@@ -10,6 +10,17 @@ const pinned = (test: string): Case => ({ file: 'src/base/pinned-request.test.ts
 
 export const outboxMutants: readonly Mutant[] = [
   {
+    name: 'subscribers: what has no text throws again when it is logged',
+    edits: [
+      {
+        file: 'src/base/logger.ts',
+        find: "  } catch {\n    return 'something that cannot be shown'",
+        replace: '  } catch (error) {\n    throw error',
+      },
+    ],
+    killedBy: [story('that throw what has no text are tried again, and have it listed')],
+  },
+  {
     name: 'subscribers: deliveries that hang keep their places',
     edits: [{ file: 'src/engine/outbox/deliveries.ts', find: 'line.isSlow = true', replace: 'line.isSlow = false' }],
     killedBy: [story('are told of other conversations while twenty hang, which is more than run side by side')],

@@ -18,6 +18,13 @@ const bugs: readonly (readonly [name: string, file: string, find: string, replac
     feed(refused),
   ],
   [
+    'a list tells what a conversation takes to a caller who may not read it',
+    'src/runtime/read/lists.ts',
+    'return { ...listed, lastMessage: null, tokens: null }',
+    'return { ...listed, lastMessage: null }',
+    feed('has rows without content for a caller who may list a conversation and not read it, as lists have'),
+  ],
+  [
     'a caller who does not see everything is told what is gone',
     'src/server/live/tenant-stream.ts',
     'if (!(record ? await caller.allows(record) : await caller.seesAll())) continue',
@@ -51,8 +58,8 @@ const bugs: readonly (readonly [name: string, file: string, find: string, replac
   [
     'a watched conversation begins anew after a break',
     'src/server/routes/tenant.ts',
-    'await server.feeds.subscribe({ ref, conversation: shared, disclosure }, cursor)',
-    'await server.feeds.subscribe({ ref, conversation: shared, disclosure }, cursor && null)',
+    'await server.feeds.subscribe(watched, cursor)',
+    'await server.feeds.subscribe(watched, cursor && null)',
     feed('brings the events of watched conversations along, and continues with each after a break'),
   ],
   [

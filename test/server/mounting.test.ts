@@ -51,3 +51,11 @@ test('the handler is mounted below a path of another application', async () => {
   expect(document.servers).toEqual([{ url: '/api/agents' }])
   handler.close()
 })
+
+test.each([
+  ['nothing, as from a module that is still loading', undefined, 'not undefined'],
+  ['a promise of a runtime', Promise.resolve(), 'not an object'],
+])('%s cannot be served, and the message says what can', (_, given, told) => {
+  const message = `the first argument must be what createRuntime or holdRuntime returns, ${told}`
+  expect(() => createHandler(given as never, { authenticate })).toThrow(message)
+})

@@ -67,6 +67,24 @@ overStores('authorize of an id that is not there yet', (story) => {
     expect(JSON.stringify(bobs.seen)).not.toContain('A secret')
   })
 
+  test('tells a slow watcher nothing of what another user opens there, while it still reads what it missed', async () => {
+    const as = start(byPredicate)
+    const fill = async (verbs: Verbs, text: string) => {
+      await opens(verbs, text)
+      // More than a watcher reads at once.
+      for (let n = 0; n < 60; n++) await verbs.conversation('x').note('long', text.padEnd(60_000, '.'))
+    }
+    await fill(as('bob'), 'Mine')
+    const stopping = new AbortController()
+    const bobs = as('bob').conversation('x').watch({ after: 1, signal: stopping.signal })
+    const seen = [(await bobs.next()).value]
+    await as('bob').conversation('x').delete()
+    await fill(as('ann'), 'A secret')
+    for await (const event of bobs) seen.push(event)
+    expect(seen.length).toBeGreaterThan(40)
+    expect(JSON.stringify(seen)).not.toContain('A secret')
+  })
+
   test('looks as where there is nothing to a watcher who was asked about before another user opened it', async () => {
     const { as, isAsked, goOn } = heldUp()
     const bobs = watching(as('bob'))

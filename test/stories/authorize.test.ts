@@ -55,6 +55,26 @@ overStores('authorize', (story) => {
     expect(await ann.inspect('a').record()).toMatchObject({ owner: 'ann' })
   })
 
+  test('a search finds what may be read, and does not tell by its cursor which words hidden titles have', async () => {
+    const runtime = start()
+    const [ann, bob] = [runtime.as(scopeOf('ann')), runtime.as(scopeOf('bob'))]
+    await (await bob.conversation('bobs', { agent: 'helper' }).send('Hi')).outcome()
+    await bob.conversation('bobs').rename('Lunch "A"')
+    for (let n = 0; n < 11; n++) {
+      await nextMillisecond()
+      await (await ann.conversation(`anns-${n}`, { agent: 'helper' }).send('Hi')).outcome()
+      await ann.conversation(`anns-${n}`).rename('The merger')
+    }
+    const search = async (text: string) => {
+      const { length, before } = await bob.conversations({ text, limit: 1 })
+      return { length, hasMore: before !== null }
+    }
+    expect(await search('merger')).toEqual(await search('nothing like it'))
+    for (const text of ['lunch "a', 'OBS'])
+      expect((await bob.conversations({ text })).map(({ id }) => id)).toEqual(['bobs'])
+    await expect(bob.conversations({ text: '' })).rejects.toMatchObject({ code: 'invalid_argument' })
+  })
+
   test('is asked before a known key', async () => {
     let isOpen = true
     const runtime = start(() => isOpen)

@@ -129,6 +129,25 @@ overStores('the feed of a tenant', (story) => {
     feed.stop()
   })
 
+  test('has rows without content for a caller who may list a conversation and not read it, as lists have', async () => {
+    const runtime = story.start({
+      agents,
+      authorize: ({ scope, action }) => scope.user === 'ann' || (action === 'list' ? 'all' : false),
+    })
+    await idle(runtime.as(ann) as never, 'c1')
+    const told = await connect(runtime).client.conversations()
+    expect(told.conversations).toMatchObject([{ id: 'c1', lastMessage: { text: 'Hello.' }, tokens: 15 }])
+    const { client } = connect(runtime, 'eve')
+    const listed = await client.conversations()
+    expect(listed.conversations).toMatchObject([{ id: 'c1', lastMessage: null, tokens: null }])
+    const feed = follow(client)
+    await feed.until(isReset)
+    await idle(runtime.as(ann) as never, 'c2')
+    const { event } = await feed.until(isOf('c2', 'idle'))
+    expect(event).toMatchObject({ record: { lastMessage: null, tokens: null } })
+    feed.stop()
+  })
+
   test('tells a caller nothing of what authorize refuses, nor of other tenants, also after a cursor of theirs', async () => {
     const runtime = story.start({
       agents,

@@ -177,6 +177,16 @@ overStores('subscribers', ({ start, openStore, reopen }) => {
     expect(await runtime.failedDeliveries()).toEqual([])
   })
 
+  test('that throw what has no text are tried again, and have it listed', async () => {
+    const run = () => Promise.reject(Object.create(null))
+    const retry = { maxAttempts: 2, baseMs: 1, maxMs: 1 }
+    const subscriber = defineSubscriber({ name: 'listener', on: ['user_msg'], retry, run })
+    const runtime = start({ agents: [desk()], subscribers: [subscriber], logger: silentLogger })
+    await runtime.conversation('chat', { agent: 'desk' }).send('one')
+    await until(async () => (await runtime.failedDeliveries()).length > 0)
+    expect(await runtime.failedDeliveries()).toMatchObject([{ tries: 2, error: 'it threw {}' }])
+  })
+
   test('that are new begin now, and known ones get what was committed while no node had them', async () => {
     const store = openStore()
     const before = start({ agents: [desk()], store })

@@ -55,6 +55,15 @@ studioTest('the figures of the last hour are those of the store, as numbers and 
   expect(await page.locator('main').textContent()).not.toMatch(/\p{Bidi_Control}/u)
 })
 
+studioTest('there are charts in a browser whose language no formatter knows', async () => {
+  const page = await studio.open('/flows')
+  await page.addInitScript(() => {
+    Object.defineProperty(Navigator.prototype, 'language', { get: () => 'en-US@posix', configurable: true })
+  })
+  await page.goto(`${studio.url}/studio/health`)
+  await expect.poll(() => inkAtTheEnd(page, 'Turns')).toBeGreaterThan(0)
+})
+
 studioTest('the longer view is in the address, and survives a reload', async () => {
   const page = await studio.open('/health')
   await page.getByRole('button', { name: 'Last day' }).click()

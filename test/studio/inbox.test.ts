@@ -299,6 +299,9 @@ studioTest('on a phone the list pushes its detail, and the buttons are under the
   const button = (await page.getByRole('button', { name: 'Approve' }).boundingBox())!
   expect(button.height).toBeGreaterThanOrEqual(44)
   expect(button.y).toBeGreaterThan(500)
+  // Who asks, and until when, is on the same screen, above the buttons.
+  const side = (await page.getByRole('complementary', { name: 'Context' }).getByText('Expires').boundingBox())!
+  expect(side.y + side.height).toBeLessThan(button.y)
   await page.getByRole('link', { name: 'Back to the list' }).tap()
   await page.getByRole('heading', { name: 'Inbox' }).waitFor()
   await page.goBack()

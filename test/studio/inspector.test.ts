@@ -140,10 +140,26 @@ function partOf(part: TicketView['messages'][number]['parts'][number]): object {
   return { name, args, phase, end, edited }
 }
 
-/** The events that the lines on the page are about, in their order. Lines that are off screen are not there. */
-async function linesOnPage(page: Page): Promise<number[]> {
+type Shown = { readonly seq: number; readonly text: string }
+
+/** The lines on the page: the event that each is about, and what it says. Lines that are off screen are not there. */
+async function linesOnPage(page: Page): Promise<Shown[]> {
   const lines = page.locator('[role=log] [data-index] [data-seq]')
-  return lines.evaluateAll((found) => found.map((line) => Number((line as HTMLElement).dataset['seq'])))
+  return lines.evaluateAll((found) =>
+    found.map((line) => ({
+      seq: Number((line as HTMLElement).dataset['seq']),
+      text: line.textContent!.replaceAll(/\s+/g, ' '),
+    })),
+  )
+}
+
+/** The texts of the server's messages that are on the page with other words. */
+function differing(shown: readonly Shown[], { messages }: TicketView): string[] {
+  return shown.flatMap(({ seq, text }) => {
+    const parts = messages.find((message) => message.seq === seq)?.parts ?? []
+    const said = parts.flatMap((part) => (part.type === 'text' ? [part.text.replaceAll(/\s+/g, ' ').trim()] : []))
+    return said.filter((words) => !text.includes(words))
+  })
 }
 
 function linesOf(view: TicketView): number[] {
@@ -154,16 +170,32 @@ function linesOf(view: TicketView): number[] {
   })
 }
 
-studioTest('the transcript of any event is the view of a fork at that event', async () => {
-  const last = await lived('slide')
-  const ticket = conversation('slide')
-  const page = await studio.open('/conversations/slide')
+studioTest(
+  'the transcript of any event is the view of a fork at that event, also in a fork',
+  async () => {
+    const last = await lived('slide')
+    const ticket = conversation('slide')
+    expect((await ticket.modelCalls()).some(({ turnRef }) => turnRef.startsWith('summary/'))).toBe(true)
+    const types = new Set((await ticket.events({ after: 0, limit: 1_000 })).map(({ type }) => type))
+    expect([...types]).toEqual(expect.arrayContaining(['superseded', 'cancel_requested', 'resolution']))
+    const page = await studio.open('/conversations/slide')
+    await slideBack(page, ticket, last)
+    await page.getByRole('button', { name: 'Back to now' }).click()
+    await page.getByRole('textbox', { name: 'Message' }).waitFor()
+
+    const fork = conversation('slide-fork')
+    expect((await fork.lineage())[0]).toEqual({ id: 'slide', at: 4 })
+    await page.goto(`${studio.url}/studio/conversations/slide-fork`)
+    await slideBack(page, fork, (await fork.view()).seq)
+  },
+  // Each event is a fork on the server and a picture on the page; on a busy machine that takes long.
+  120_000,
+)
+
+/** Goes back by one event at a time to the first one. Each time the page is compared with the server. */
+async function slideBack(page: Page, ticket: Ticket, last: number): Promise<void> {
   const slider = page.getByRole('slider', { name: 'The moment that is shown' })
-  await slider.waitFor()
-  expect((await ticket.modelCalls()).some(({ turnRef }) => turnRef.startsWith('summary/'))).toBe(true)
-  const types = new Set((await ticket.events({ after: 0, limit: 1_000 })).map(({ type }) => type))
-  expect([...types]).toEqual(expect.arrayContaining(['superseded', 'cancel_requested', 'resolution']))
-  const { views } = openLog(studio.client(), 'slide', last)
+  const { views } = openLog(studio.client(), ticket.id, last)
   await slider.focus()
   for (let at = last - 1; at >= 1; at--) {
     await page.keyboard.press('ArrowLeft')
@@ -173,9 +205,10 @@ studioTest('the transcript of any event is the view of a fork at that event', as
     const folded = await views.at(at)
     expect(told(folded, beginOf(view)), `event ${at}`).toEqual(told(view))
     const lines = linesOf(folded)
-    await expect
-      .poll(async () => linesOnPage(page), { timeout: 10_000, message: `event ${at}` })
-      .toSatisfy((shown: number[]) => shown.length > 0 && shown.join() === lines.slice(-shown.length).join())
+    const isShown = (shown: readonly Shown[]): boolean =>
+      shown.length > 0 && shown.map(({ seq }) => seq).join() === lines.slice(-shown.length).join()
+    await expect.poll(() => linesOnPage(page), { message: `event ${at}` }).toSatisfy(isShown)
+    expect(differing(await linesOnPage(page), view), `event ${at}`).toEqual([])
     const header = page.getByRole('region', { name: 'Conversation' }).locator('header').first()
     expect(await header.textContent(), `event ${at}`).toContain(view.phase)
     if (view.pending.length > 0) {
@@ -184,9 +217,7 @@ studioTest('the transcript of any event is the view of a fork at that event', as
       await slider.focus()
     }
   }
-  await page.getByRole('button', { name: 'Back to now' }).click()
-  await page.getByRole('textbox', { name: 'Message' }).waitFor()
-})
+}
 
 studioTest('a click in the timeline selects in the log and the transcript, and the search finds it', async () => {
   await lived('select')
@@ -303,6 +334,19 @@ studioTest('what a person exports opens as a file, with the same transcript, pro
   await expect.poll(() => transcript(page), { timeout: 10_000 }).toEqual(await transcript(live))
   await page.getByRole('tab', { name: 'Model calls' }).click()
   await page.getByRole('figure', { name: 'Token budget' }).waitFor()
+})
+
+studioTest('of a conversation with a summary the older messages are there without scrolling', async () => {
+  await lived('summed')
+  const { before } = await conversation('summed').view()
+  expect(before).not.toBeNull()
+  const page = await studio.open('/conversations/summed')
+  const log = page.getByRole('log', { name: 'Transcript' })
+  await log.getByText('You have your money back.').waitFor()
+  // A tall window has room for all of it.
+  await page.setViewportSize({ width: 1440, height: 3_000 })
+  await log.getByText('Tell me a long story', { exact: true }).waitFor()
+  expect(await log.evaluate(({ scrollHeight, clientHeight }) => scrollHeight - clientHeight)).toBe(0)
 })
 
 // Last: an export of the store would have all of it.

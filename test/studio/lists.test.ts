@@ -31,7 +31,8 @@ const support = defineAgent({
     const lamp = /colour of (\w+)/.exec(said)?.[1]
     if (lamp) return { calls: [{ tool: 'ask_colour', args: { lamp } }] }
     if (said.includes('refund')) return { calls: [{ tool: 'refund', args: { orderId: 'o-1', note: 'x' } }] }
-    return 'Done. **Anything else?** See [the page](https://example.com/).'
+    const text = 'Done. **Anything else?** See [the page](https://example.com/).'
+    return { text, usage: { inputTokens: 12_000, outputTokens: 345 } }
   }),
 })
 const studio = openStudio({ agents: [support], flows: [] })
@@ -61,13 +62,14 @@ studioTest('a filter counts when typing pauses, also while the list changes all 
   await expect.poll(() => page.getByRole('link', { name: /noise/ }).count()).toBe(0)
 })
 
-studioTest('a row says what was said in plain words, and that a turn had no answer', async () => {
+studioTest('a row says what was said in plain words, what it took, and that a turn had no answer', async () => {
   await say('words', 'answered', 'Hello')
   await say('words', 'broken', 'Please break')
   const page = await studio.open('/conversations', { tenant: 'words' })
   const row = (name: string) => page.getByRole('link', { name: new RegExp(name) })
   await expect.poll(() => row('answered').textContent()).toContain('Done. Anything else? See the page.')
   expect(await row('answered').textContent()).toContain('idle')
+  expect(await row('answered').getByTitle('tokens').textContent()).toBe('12,345')
   expect(await row('broken').textContent()).toContain('no answer')
   await page.getByText('Conversation and newest message').waitFor()
   // The headings stand above their columns, and above no row.

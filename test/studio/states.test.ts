@@ -150,3 +150,24 @@ studioTest('a message is shown as on its way until it is durable, and then once'
   expect(await page.getByText('Sending…').count()).toBe(0)
   expect(await composer(page).inputValue()).toBe('')
 })
+
+studioTest('a page whose code cannot be loaded says so, and the others stay in reach', async () => {
+  const page = await studio.open('/conversations', { expected: [/net::ERR_FAILED/, /dynamically imported module/] })
+  await page.getByRole('list', { name: 'Conversations' }).waitFor()
+  const code = '**/assets/health-page-*.js'
+  await page.route(code, (route) => route.abort())
+  await page.keyboard.press('4')
+  await page.getByRole('heading', { name: 'This page cannot be shown.' }).waitFor()
+  await shows(page, 'has a newer version of the studio')
+  await page.keyboard.press('3')
+  await page
+    .getByRole('heading', { name: 'Flows' })
+    .or(page.getByText('no session', { exact: false }))
+    .first()
+    .waitFor()
+  await page.keyboard.press('4')
+  await page.getByRole('heading', { name: 'This page cannot be shown.' }).waitFor()
+  await page.unroute(code)
+  await page.getByRole('button', { name: 'Load it again' }).click()
+  await page.getByRole('heading', { name: 'Health' }).waitFor()
+})

@@ -16,7 +16,6 @@ export type Showcase = {
 }
 
 const hourMs = 3_600_000
-const usage = { inputTokens: 1_840, outputTokens: 212 }
 
 export function showcase(desk: string): Showcase {
   let isDown = false
@@ -25,7 +24,10 @@ export function showcase(desk: string): Showcase {
     instructions: 'You find things out for a lamp shop.',
     audit: 'full',
     tools: [readNotes, askSupplier],
-    model: scriptedModel(({ prompt }) => researching(prompt), { provider: 'demo', modelId: 'scripted-colleague' }),
+    model: scriptedModel(({ prompt }) => counted(prompt, researching(prompt)), {
+      provider: 'demo',
+      modelId: 'scripted-colleague',
+    }),
   })
   const research = defineTool({
     name: 'research',
@@ -44,7 +46,7 @@ export function showcase(desk: string): Showcase {
       ({ prompt }) =>
         isDown
           ? { error: { status: 400, message: 'The model is being replaced. Try again later.' } }
-          : answering(prompt),
+          : counted(prompt, answering(prompt)),
       { provider: 'demo', modelId: 'scripted-desk' },
     ),
   })
@@ -136,15 +138,21 @@ const askSupplier = defineTool({
   run: () => 'Numbers below 5000 have the old switch. We send new ones.',
 })
 
+/** As many tokens as a model would count, roughly: the figures of the examples differ, as they do in life. */
+function counted(prompt: LanguageModelV4Prompt, step: Exclude<Step, string>): Step {
+  const tokensIn = (value: object): number => Math.ceil(JSON.stringify(value).length / 4)
+  return { ...step, usage: { inputTokens: tokensIn(prompt), outputTokens: tokensIn(step) } }
+}
+
 /** By the words of the last message, like the script of the chat. */
-function answering(prompt: LanguageModelV4Prompt): Step {
+function answering(prompt: LanguageModelV4Prompt): Exclude<Step, string> {
   const last = prompt.at(-1)!
   const said = JSON.stringify(last)
   if (last.role === 'tool') {
     if (said.includes('reading lamp'))
-      return { text: 'I found the order.', calls: [{ tool: 'refund', args: refundOf(prompt) }], usage }
-    if (said.includes('error-text')) return { text: 'Then I leave it as it is. The order stays open.', usage }
-    return { text: 'Done. **Anything else?**\n\n- The order is settled\n- A mail is on its way', usage }
+      return { text: 'I found the order.', calls: [{ tool: 'refund', args: refundOf(prompt) }] }
+    if (said.includes('error-text')) return { text: 'Then I leave it as it is. The order stays open.' }
+    return { text: 'Done. **Anything else?**\n\n- The order is settled\n- A mail is on its way' }
   }
   if (/\bstory\b/.test(said)) return { text: 'Once there was a lamp'.split(/(?<=\s)/), stallAfter: 4 }
   if (/refund/i.test(said)) {
@@ -153,16 +161,15 @@ function answering(prompt: LanguageModelV4Prompt): Step {
       reasoning: thought,
       text: 'One moment.',
       calls: [{ tool: 'find_orders', args: { customer: 'ann' } }],
-      usage,
     }
   }
-  if (said.includes('address')) return { text: 'I need to ask.', calls: [{ tool: 'ask_address', args: {} }], usage }
-  if (said.includes('colour')) return { calls: [{ tool: 'choose_colour', args: {} }], usage }
+  if (said.includes('address')) return { text: 'I need to ask.', calls: [{ tool: 'ask_address', args: {} }] }
+  if (said.includes('colour')) return { calls: [{ tool: 'choose_colour', args: {} }] }
   if (said.includes('research')) {
     const question = 'Which reading lamps have the loose switch?'
-    return { text: 'I ask a colleague.', calls: [{ tool: 'research', args: { question } }], usage }
+    return { text: 'I ask a colleague.', calls: [{ tool: 'research', args: { question } }] }
   }
-  return { reasoning: 'They only say hello.', text: 'Hello. How can I help?', usage }
+  return { reasoning: 'They only say hello.', text: 'Hello. How can I help?' }
 }
 
 /** Two kinds of refund, so that the inbox does not look like one. */
@@ -173,15 +180,15 @@ function refundOf(prompt: LanguageModelV4Prompt): RefundArgs & { readonly reason
     : { orderId: 'o-17', cents: 4990, reason: 'broken' }
 }
 
-function researching(prompt: LanguageModelV4Prompt): Step {
+function researching(prompt: LanguageModelV4Prompt): Exclude<Step, string> {
   const said = JSON.stringify(prompt)
   if (!said.includes('made before May'))
-    return { reasoning: 'The notes may know.', calls: [{ tool: 'read_notes', args: {} }], usage }
-  if (said.includes('Only the notes')) return { text: 'Reading lamps made before May have a loose switch.', usage }
+    return { reasoning: 'The notes may know.', calls: [{ tool: 'read_notes', args: {} }] }
+  if (said.includes('Only the notes')) return { text: 'Reading lamps made before May have a loose switch.' }
   if (!said.includes('old switch')) {
-    return { calls: [{ tool: 'ask_supplier', args: { message: 'Which numbers have the loose switch?' } }], usage }
+    return { calls: [{ tool: 'ask_supplier', args: { message: 'Which numbers have the loose switch?' } }] }
   }
-  return { text: 'Numbers below 5000 have the old switch; the supplier sends new ones.', usage }
+  return { text: 'Numbers below 5000 have the old switch; the supplier sends new ones.' }
 }
 
 /** A budget that is small enough for a short conversation to be summarised. */
@@ -190,7 +197,7 @@ function listener(name: string): Agent {
     name,
     instructions: 'Listen to what people tell about their garden.',
     audit: 'full',
-    model: scriptedModel(({ prompt }) => ({ text: noted(prompt), usage }), {
+    model: scriptedModel(({ prompt }) => counted(prompt, { text: noted(prompt) }), {
       provider: 'demo',
       modelId: 'scripted-gardener',
     }),

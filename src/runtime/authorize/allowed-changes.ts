@@ -5,20 +5,32 @@ import { type Gate, type Listing, recheckMs } from './gate.ts'
 /** How many verdicts a feed remembers. */
 const mostVerdicts = 2_000
 
+/** Whether a conversation may be read. `record` is the newest that is known: it is what is asked about. */
+type Verdict = { record: ConversationRecord; readonly ask: () => Promise<boolean> }
+
 /** What a caller may see of the changes of its tenant. Verdicts are asked for again after 30 seconds, as those of streams. */
 export function allowedChanges(gate: Gate, changes: TenantChanges): ChangesFor {
   const listing = remembered(gate, () => gate.listing())
-  const verdicts = new Map<string, () => Promise<boolean>>()
+  const verdicts = new Map<string, Verdict>()
 
   async function judged(record: ConversationRecord): Promise<boolean> {
     const known = verdicts.get(record.id)
     verdicts.delete(record.id)
-    const isRoot = record.parent?.callId === undefined
-    const verdict =
-      known ?? remembered(gate, () => (isRoot ? gate.judgeRecord('read', record) : gate.allows('read', record.id)))
+    // A verdict is about one conversation: under an id that was deleted, another user may have opened another.
+    const isSame = known?.record.createdAt === record.createdAt && known.record.owner === record.owner
+    const verdict = isSame ? known : newVerdict(record)
+    verdict.record = record
     verdicts.set(record.id, verdict)
     if (verdicts.size > mostVerdicts) verdicts.delete(verdicts.keys().next().value!)
-    return verdict()
+    return verdict.ask()
+  }
+
+  function newVerdict(first: ConversationRecord): Verdict {
+    const verdict: Verdict = {
+      record: first,
+      ask: remembered(gate, () => gate.reads(verdict.record)),
+    }
+    return verdict
   }
 
   return {

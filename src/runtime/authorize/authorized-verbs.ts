@@ -1,12 +1,13 @@
 import { PerdureError } from '../../base/errors/perdure-error.ts'
 import { readOptions } from '../../base/errors/read-options.ts'
-import { checkId, checkWhole } from '../../store/checks.ts'
+import { checkId, checkText, checkWhole } from '../../store/checks.ts'
 import type { CallKind } from '../../store/records.ts'
+import { lowerAscii } from '../../store/rows.ts'
 import type { Page } from '../../store/store.ts'
 import { readCallRef } from '../answer-call.ts'
 import { Refused } from '../permit.ts'
 import type { Inspection } from '../read/inspect.ts'
-import { type ListedConversation, listedRow } from '../read/lists.ts'
+import { type ListedConversation, listedRow, withoutContent } from '../read/lists.ts'
 import { readDecision, resolveAny } from '../resolve-call.ts'
 import type { Verbs } from '../runtime.ts'
 import { allowedChanges } from './allowed-changes.ts'
@@ -25,7 +26,10 @@ export type VerbsToGuard = {
   readonly cursors: Cursors
 }
 
-type Filter = Page & { readonly owner?: string }
+type Filter = Page & { readonly owner?: string; text?: string }
+
+/** The lists that look for text. */
+const searched: ReadonlySet<string> = new Set(['conversations', 'sessions'])
 
 const defaultPage = 100
 
@@ -34,7 +38,10 @@ const defaultPage = 100
  * all of them.
  */
 export function authorizedVerbs({ open, absent, conversationOf, gate, cursors }: VerbsToGuard): Verbs {
-  /** A page of what the caller may see: by the owner that `authorize` names, or by judging each item. */
+  /**
+   * A page of what the caller may see: by the owner that `authorize` names, or by judging each item. Text is then looked for in what was judged. A store that looked for it first would make
+   * the cursor, and the time, tell which words are in hidden titles.
+   */
   async function list<Given extends Filter, Item extends ListItem>(
     name: string,
     given: Given | undefined,
@@ -49,11 +56,17 @@ export function authorizedVerbs({ open, absent, conversationOf, gate, cursors }:
     if (listing === 'each') {
       const { before, maxBytes, limit = defaultPage, ...rest } = filter
       checkWhole('limit', limit, 1)
+      const text = searched.has(name) ? rest.text : undefined
+      if (text !== undefined) {
+        checkText(text)
+        delete rest.text
+      }
       if (maxBytes !== undefined) checkWhole('maxBytes', maxBytes, 1)
       const { tenant, who } = gate.identity
       const judged = {
         read: (page: Page) => read(open, { ...rest, ...page } as Given),
-        ...{ allows, cursors, use: JSON.stringify([name, tenant, who]) },
+        allows: async (item: Item) => (await allows(item)) && (text === undefined || hasText(item, text)),
+        ...{ cursors, use: JSON.stringify([name, tenant, who]) },
       }
       const bounds = { limit, ...(maxBytes === undefined ? {} : { maxBytes }) }
       return judgedPage(judged, { ...bounds, ...(before === undefined ? {} : { before }) })
@@ -63,12 +76,14 @@ export function authorizedVerbs({ open, absent, conversationOf, gate, cursors }:
     return unjudged(await read(open, { ...filter, owner: listing.owner }))
   }
 
-  const isReadable = (record: ListedConversation): Promise<boolean> =>
-    record.parent?.callId === undefined ? gate.judgeRecord('read', listedRow(record)) : gate.allows('read', record.id)
-  /** A list may name what the caller may not read; then it tells no word of it. */
+  const isReadable = (record: ListedConversation): Promise<boolean> => gate.reads(listedRow(record))
+  /** A list may name what the caller may not read; then it tells no word of it, and not how much there is. */
   const withoutHiddenMessages = (rows: ListedConversation[]): Promise<ListedConversation[]> =>
     Promise.all(
-      rows.map(async (row) => (row.lastMessage && !(await isReadable(row)) ? { ...row, lastMessage: null } : row)),
+      rows.map(async (row) => {
+        const hasContent = row.lastMessage !== null || row.tokens !== null
+        return hasContent && !(await isReadable(row)) ? withoutContent(row) : row
+      }),
     )
   const forksOf = (forkOf: string, page?: Page): Promise<ListedConversation[]> =>
     list(
@@ -142,6 +157,13 @@ export function authorizedVerbs({ open, absent, conversationOf, gate, cursors }:
     },
     inspect: (id) => authorizedInspection(gate, open.inspect(id), absent.inspect(id)),
   }
+}
+
+/** As stores look for it. */
+function hasText(item: ListItem, text: string): boolean {
+  const { id, title } = item as Partial<ListedConversation>
+  const wanted = lowerAscii(text)
+  return [id, title].some((within) => lowerAscii(within ?? '').includes(wanted))
 }
 
 type Answering = {

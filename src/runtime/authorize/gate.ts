@@ -97,6 +97,12 @@ export class Gate {
     return verdict.owner === (conversation ? conversation.owner : this.identity.who)
   }
 
+  /** Judges a row that is at hand: a child agent as its root, and by its own row where it is gone by now. */
+  async reads(record: ConversationRecord): Promise<boolean> {
+    const isRoot = record.parent?.callId === undefined
+    return this.judgeRecord('read', isRoot ? record : ((await this.#rootOf(record.id)) ?? record))
+  }
+
   async listing(): Promise<Listing> {
     const verdict = await this.#ask('list', null, null)
     if (verdict === true) return 'each'

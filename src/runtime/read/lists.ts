@@ -25,6 +25,8 @@ export type ListedConversation = Omit<ConversationRecord, 'status'> & {
   readonly status: ListStatus
   /** The beginning of its newest message as of the last time that it came to rest; null where there is none, or the caller may not read it. */
   readonly lastMessage: LastMessage | null
+  /** The tokens of its newest model call, in and out, as of then: what its context takes. Null where no call told any, or the caller may not read it. */
+  readonly tokens: number | null
   /**
    * Why no process works on it: it is quarantined, its row is damaged, or the scope of its turn cannot be restored. Or why this process cannot: where it has tried, its code differs from the record, or it
    * does not know an event.
@@ -34,7 +36,7 @@ export type ListedConversation = Omit<ConversationRecord, 'status'> & {
 
 export function listedConversation(record: ConversationRecord, problem: PerdureError | null): ListedConversation {
   const told = problemIn(record) ?? problem
-  const listed = { ...record, status: listStatus(record), lastMessage: lastMessageIn(record) }
+  const listed = { ...record, status: listStatus(record), lastMessage: lastMessageIn(record), tokens: tokensIn(record) }
   return told ? { ...listed, problem: { code: told.code, message: told.message } } : listed
 }
 
@@ -42,6 +44,16 @@ export function listedConversation(record: ConversationRecord, problem: PerdureE
 function lastMessageIn({ fsmState }: ConversationRecord): LastMessage | null {
   const { role, text } = Object(fsmState?.lastMessage) as Partial<LastMessage>
   return (role === 'user' || role === 'assistant') && typeof text === 'string' ? { role, text } : null
+}
+
+function tokensIn({ fsmState }: ConversationRecord): number | null {
+  const { tokens } = Object(fsmState) as { readonly tokens?: unknown }
+  return Number.isSafeInteger(tokens) && (tokens as number) > 0 ? (tokens as number) : null
+}
+
+/** As the caller may see it who may list the conversation and not read it. */
+export function withoutContent(listed: ListedConversation): ListedConversation {
+  return { ...listed, lastMessage: null, tokens: null }
 }
 
 /**
@@ -69,7 +81,12 @@ function rowStatus(status: ListStatus): ConversationStatus {
 }
 
 /** The row that an entry of a list was made from. */
-export function listedRow({ problem: _, lastMessage: _excerpt, ...listed }: ListedConversation): ConversationRecord {
+export function listedRow({
+  problem: _,
+  lastMessage: _excerpt,
+  tokens: _tokens,
+  ...listed
+}: ListedConversation): ConversationRecord {
   return { ...listed, status: rowStatus(listed.status) }
 }
 

@@ -11,7 +11,7 @@ import { weightOf } from '../../log/abridge.ts'
 import { type ConversationState, findTurn } from '../../log/state.ts'
 import { shownBytes, stateWeight, trimState } from '../../log/trim-state.ts'
 import { checkWhole } from '../../store/checks.ts'
-import { pagesAfter } from '../../store/log-pages.ts'
+import { isStillThere, pagesAfter } from '../../store/log-pages.ts'
 import type { TenantStore } from '../../store/store.ts'
 import { loadReadable } from '../../store/working-sets.ts'
 import { GrowingView, type WatchEvent } from '../../view/growing-view.ts'
@@ -83,9 +83,15 @@ async function* watchWithMore(watched: Watched, given?: WatchOptions): AsyncGene
     buffer.startAt(view.seq)
     if (after === undefined) yield { event: { type: 'snapshot', view }, hasMore: false }
     else {
+      const end = { seq: view.seq, at: channel.watched()?.at ?? null }
       const missed = pagesAfter(store, id, { after, before: view.seq + 1 })
-      for await (const { events } of shownPages(store, id, missed))
+      let isFirst = true
+      for await (const { events } of shownPages(store, id, missed)) {
+        // The reader takes its time. A log that has the name of one that was deleted meanwhile is told from its own beginning.
+        if (!isFirst && end.at !== null && !(await isStillThere(store, id, { seq: end.seq, at: end.at }))) break
+        isFirst = false
         for (const event of events) yield { event, hasMore: false }
+      }
       if (view.drafts.length > 0 || view.children.pending.length > 0)
         yield { event: { type: 'snapshot', view }, hasMore: false }
     }

@@ -28,7 +28,7 @@ test('who follows is told what is shown now, and then of everything after it, in
     const told: number[] = []
     const ended = Promise.withResolvers<void>()
     const next = ({ drafts }: View) => void told.push(drafts[0]?.n ?? 0)
-    const followed = await feed.follow(1, { next, beat: () => {}, end: ended.resolve })
+    const followed = await feed.follow(1, { next, beat: () => {}, end: ended.resolve, replaced: () => {} })
     if (!followed) return null
     await ended.promise
     expect(followed.view.drafts[0]?.n ?? 0).toBe(told[0])

@@ -22,6 +22,8 @@ export type Follower = {
   beat(frame: Uint8Array): void
   /** Called once, after the last view. */
   end(): void
+  /** The log is another one now: it was deleted, or deleted and begun anew. Called before its first view. */
+  replaced(): void
 }
 
 export type Followed = { readonly view: View; stop(): void }
@@ -78,9 +80,9 @@ export class Feed {
 
   /**
    * Continues after `cursor`, or begins with a snapshot. Null when the server is closing. Throws when the log cannot be
-   * read.
+   * read. `isJudged`: see `Subscription`.
    */
-  async subscribe(cursor: Cursor | null): Promise<Subscription | null> {
+  async subscribe(cursor: Cursor | null, isJudged = false): Promise<Subscription | null> {
     await this.#ready
     const from = cursor && (await this.#isOfThisLog(cursor)) ? cursor : null
     // No await from here on: no event may come between the missed frames and the pushed ones.
@@ -90,9 +92,10 @@ export class Feed {
     const missed = from?.place?.feed === this.#name ? this.#recent.after(from.place.index) : null
     const { streamBytes, answerBytes } = this.#limits
     const first = from && !missed ? catchUp(this.#conversation, from, view, this.#cursor(), answerBytes) : null
-    const subscription = new Subscription(streamBytes, first, () => {
+    const onClose = (): void => {
       if (this.#subscriptions.delete(subscription) && this.subscribers === 0) this.#onIdle()
-    })
+    }
+    const subscription = new Subscription(streamBytes, first, onClose, { isJudged })
     for (const frame of missed ?? (from ? [] : [this.#snapshotFrame(view)])) subscription.push(frame)
     this.#subscriptions.add(subscription)
     return subscription
@@ -149,7 +152,7 @@ export class Feed {
     if (event.type === 'tool_progress') this.#unsentProgress.add(event.callId)
     shown.take(event)
     this.#snapshot = null
-    if (event.type === 'snapshot') this.#lastAt = null
+    if (event.type === 'snapshot') this.#replaced()
     else if ('content' in event) this.#lastAt = event.at
     const cursor = this.#cursor(this.#recent.lastIndex + 1)
     const isSnapshot = event.type === 'snapshot'
@@ -159,6 +162,13 @@ export class Feed {
     if (isTextDelta(event)) this.#notifyFollowers()
     else this.#scheduledNotify ??= setImmediate(() => this.#notifyFollowers())
     for (const grown of this.#whenGrown) grown()
+  }
+
+  /** A snapshot that is not the first is of another log. Who may read the one before may not be one who may read this. */
+  #replaced(): void {
+    this.#lastAt = null
+    for (const subscription of this.#subscriptions) if (subscription.isJudged) subscription.cut()
+    for (const follower of [...this.#followers]) follower.replaced()
   }
 
   /**

@@ -16,6 +16,8 @@ export type Watched = {
   readonly ref: ConversationRef
   readonly conversation: Conversation
   readonly disclosure: Disclosure
+  /** Whether `authorize` was asked about the client: see `Subscription`. Default: false. */
+  readonly isJudged?: boolean
 }
 
 /**
@@ -52,7 +54,7 @@ export class Feeds {
 
   /** Null when the server is closing. Throws when the log cannot be read. */
   async subscribe(watched: Watched, cursor: Cursor | null): Promise<Subscription | null> {
-    return this.#with(watched, (feed) => feed.subscribe(cursor))
+    return this.#with(watched, (feed) => feed.subscribe(cursor, watched.isJudged))
   }
 
   /** See `Feed.follow`. Null when the server is closing. Throws when the log cannot be read. */

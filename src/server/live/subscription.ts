@@ -25,9 +25,17 @@ export class Subscription {
   readonly #whenClosed: (() => void)[] = []
   /** Set by the response: disconnects the client, even during a write. */
   onDrop: () => void = () => {}
+  /** Whether the client is asked about anew when the log becomes another one: deleted, or deleted and begun by another user. It ends then, and connecting again asks. */
+  readonly isJudged: boolean
 
   /** `first` is sent before any pushed frame. */
-  constructor(maxBytes: number, first: AsyncIterable<Uint8Array> | null, onClose: () => void) {
+  constructor(
+    maxBytes: number,
+    first: AsyncIterable<Uint8Array> | null,
+    onClose: () => void,
+    { isJudged = false }: { readonly isJudged?: boolean } = {},
+  ) {
+    this.isJudged = isJudged
     this.#maxBytes = maxBytes
     this.#first = first ? first[Symbol.asyncIterator]() : null
     this.#onClose = onClose
@@ -67,15 +75,17 @@ export class Subscription {
     this.#wake?.()
   }
 
+  /** Ends the stream without what the client has not taken yet: it may not be read any more. */
+  cut(): void {
+    this.#drop()
+    this.end()
+  }
+
   /** Ends the stream and drops the queued frames. */
   close(): void {
     if (this.#state === 'closed') return
     this.#state = 'closed'
-    this.#queue = []
-    this.#bytes = 0
-    const first = this.#first
-    this.#first = null
-    first?.return?.()?.catch(() => {})
+    this.#drop()
     this.#wake?.()
     this.#onClose()
     for (const callback of this.#whenClosed) callback()
@@ -85,6 +95,8 @@ export class Subscription {
   async read(): Promise<Uint8Array | null> {
     while (this.#first) {
       const { done, value } = await this.#first.next()
+      // Cut off meanwhile.
+      if (!this.#first) break
       if (!done) return value
       this.#first = null
     }
@@ -96,6 +108,14 @@ export class Subscription {
       this.#wake = null
     }
     return this.#take()
+  }
+
+  #drop(): void {
+    this.#queue = []
+    this.#bytes = 0
+    const first = this.#first
+    this.#first = null
+    first?.return?.()?.catch(() => {})
   }
 
   #take(): Uint8Array {

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { PerdureError } from '../../base/errors/perdure-error.ts'
 import type { Logger } from '../../base/logger.ts'
+import { withoutContent } from '../../runtime/read/lists.ts'
 import type { ChangedRow, TenantChanges } from '../../runtime/read/tenant-changes.ts'
 import type { ConversationRecord } from '../../store/records.ts'
 import { jsonText } from '../answer.ts'
@@ -200,7 +201,7 @@ function frameOf({ listed, calls }: ChangedRow): object {
 
 function withoutMessage(row: ChangedRow): ChangedRow {
   if ('session' in row.listed) return row
-  return { ...row, listed: { conversation: { ...row.listed.conversation, lastMessage: null } } }
+  return { ...row, listed: { conversation: withoutContent(row.listed.conversation) } }
 }
 
 const encoder = new TextEncoder()

@@ -219,9 +219,10 @@ export const liveRoutes: readonly Route[] = [
       const { disclosure } = call
       const permission = permissionOf(conversation)
       const shared = permission?.conversation ?? conversation
-      const subscription = await feeds.subscribe({ ref, conversation: shared, disclosure }, cursor)
+      const watched = { ref, conversation: shared, disclosure, isJudged: permission !== null }
+      const subscription = await feeds.subscribe(watched, cursor)
       if (!subscription) throw new RuntimeClosedError()
-      if (permission) subscription.onClosed(permission.onLost(() => subscription.end()))
+      if (permission) subscription.onClosed(permission.onLost(() => subscription.cut()))
       onAbort(call.request.signal, () => subscription.close())
       return eventStream(subscription)
     },

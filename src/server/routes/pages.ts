@@ -165,6 +165,7 @@ export function listEntry(record: ListedConversation) {
     updatedAt,
     waiting,
     lastMessage,
+    tokens,
     quarantine,
     unreadable,
     problem,
@@ -189,6 +190,7 @@ export function listEntry(record: ListedConversation) {
     updatedAt,
     ...counted,
     lastMessage,
+    tokens,
     ...told,
   }
 }

@@ -114,9 +114,10 @@ async function watchedLog(call: RouteCall, id: string, cursor: Cursor | null): P
   const permission = permissionOf(conversation)
   const shared = permission?.conversation ?? conversation
   const { disclosure, server } = call
-  const events = await server.feeds.subscribe({ ref, conversation: shared, disclosure }, cursor)
+  const watched = { ref, conversation: shared, disclosure, isJudged: permission !== null }
+  const events = await server.feeds.subscribe(watched, cursor)
   if (!events) throw new RuntimeClosedError()
-  if (permission) events.onClosed(permission.onLost(() => events.end()))
+  if (permission) events.onClosed(permission.onLost(() => events.cut()))
   return { id, events }
 }
 

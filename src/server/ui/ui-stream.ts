@@ -37,9 +37,9 @@ export async function uiStream(call: RouteCall, streamed: Streamed): Promise<Res
   if (feeds.subscribers >= settings.limits.streams) throw new RateLimitedError(1_000)
   let followed: Followed | null = null
   const subscription = new Subscription(settings.limits.streamBytes, null, () => followed?.stop())
-  const client = new UiClient(call, streamed, subscription)
-  const { ref } = call.verbs.inspect(conversation.id)
   const permission = permissionOf(conversation)
+  const client = new UiClient(call, streamed, subscription, permission !== null)
+  const { ref } = call.verbs.inspect(conversation.id)
   const shared = permission?.conversation ?? conversation
   followed = await feeds.follow({ ref, conversation: shared, disclosure: call.disclosure }, seq, client)
   if (!followed) throw new RuntimeClosedError()
@@ -73,6 +73,7 @@ class UiClient {
   /** Whether the client reconnects by itself when it is told to. */
   readonly #resumes: boolean
   readonly #isBrief: boolean
+  readonly #isJudged: boolean
   #before: readonly UiChunk[]
   #isCaughtUp = false
   /** What the client says it shows, until the first frame is sent. */
@@ -84,7 +85,9 @@ class UiClient {
     call: RouteCall,
     { conversation, turnId, held, before = [], isBrief = false }: Streamed,
     subscription: Subscription,
+    isJudged: boolean,
   ) {
+    this.#isJudged = isJudged
     this.#resumes = call.query['loss'] === 'resume'
     this.#isBrief = isBrief
     this.#before = before
@@ -119,6 +122,10 @@ class UiClient {
 
   end(): void {
     this.#end(this.#resumes ? resumeFrame : errorFrame('The server is closing. Resume to see the rest.'))
+  }
+
+  replaced(): void {
+    if (this.#isJudged) this.lost()
   }
 
   /** The caller may not read the conversation any more. */
