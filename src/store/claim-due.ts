@@ -163,7 +163,7 @@ export class DueChoice {
 
 const endless = Number.MAX_SAFE_INTEGER
 
-export function readDueClaim(input: DueClaim): PreparedClaim {
+function readDueClaim(input: DueClaim): PreparedClaim {
   const { holder, ttlMs, agents, limit, suspects, except, only, limits } = readOptions<DueClaim, keyof DueClaim>(
     'claim',
     input,

@@ -7,6 +7,7 @@ import { cacheMutants } from './cache-mutants.ts'
 import { callsMutants } from './calls-mutants.ts'
 import { chatMutants } from './chat-mutants.ts'
 import { childMutants } from './child-mutants.ts'
+import { claimMutants } from './claim-mutants.ts'
 import { cliMutants } from './cli-mutants.ts'
 import { clockMutants } from './clock-mutants.ts'
 import { contractMutants } from './contract-mutants.ts'
@@ -75,6 +76,7 @@ export const mutants: readonly Mutant[] = [
   ...contractMutants,
   ...recordMutants,
   ...cliMutants,
+  ...claimMutants,
   ...clockMutants,
   ...cacheMutants,
   ...doorMutants,

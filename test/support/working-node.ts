@@ -26,7 +26,7 @@ export function workingNode(flows: readonly Flow[], { maxConcurrentTurns = 256, 
       get(object, name: string) {
         const member: unknown = Reflect.get(object, name)
         if (name === 'forTenant') return (tenant: string) => through(real.forTenant(tenant))
-        if (typeof member !== 'function' || name === 'onWake') return member
+        if (typeof member !== 'function' || name === 'onWake' || name === 'announce') return member
         return async (...args: unknown[]) => {
           calls.push({ method: name, args })
           await meddle[name]?.(...(args as never[]))

@@ -5,6 +5,7 @@ import { silentLogger } from '../../base/logger.ts'
 import { defineFlow } from '../../define/define-flow.ts'
 import type { DueClaim } from '../../store/claim-due.ts'
 import { memoryStore } from '../../store/memory/memory-store.ts'
+import type { Store } from '../../store/store.ts'
 
 const tenant = 'default'
 const ref = (id: string) => ({ tenant, id })
@@ -147,6 +148,67 @@ describe('looking for work', () => {
     isDamaged = false
     await pass(1_000)
     expect(await types('s1')).toEqual(['flow_started', 'flow_opened'])
+    await worker.close(0)
+  })
+
+  test('is for the named conversation alone where a hint names this process, and a little later where it names another', async () => {
+    const { worker, pass, store, lastQuery, countOf, types } = workingNode([asks], { pollMs: 60_000 })
+    const announced: string[] = []
+    const announce: Store['announce'] = ({ holder, agents }) => {
+      announced.push(`here ${agents().join()}`)
+      Object.assign(own, { holder })
+      return () => void announced.push('gone')
+    }
+    const own = { holder: '' }
+    Object.assign(store, { announce })
+    worker.startPolling(noAgents)
+    await pass(0)
+    expect(announced).toEqual(['here flow:f'])
+    for (const id of ['mine', 'theirs', 'nobody']) await startSession(store, id)
+    const before = countOf('claimDue')
+    worker.hint({ ...ref('nobody'), seq: 1, taker: null })
+    await pass(0)
+    expect(countOf('claimDue')).toBe(before)
+    worker.hint({ ...ref('mine'), seq: 1, taker: own.holder })
+    await pass(0)
+    expect(lastQuery()).toMatchObject({ only: [ref('mine')], limit: 1 })
+    expect([await types('mine'), await types('theirs')]).toMatchObject([{ length: 2 }, { length: 1 }])
+    for (const seq of [1, 2]) worker.hint({ ...ref('theirs'), seq, taker: 'another' })
+    await pass(49)
+    expect(countOf('claimDue')).toBe(before + 1)
+    await pass(51)
+    // It was not taken by the one that was named.
+    expect([countOf('claimDue'), await types('theirs')]).toMatchObject([before + 2, { length: 2 }])
+    await worker.close(0)
+    expect(announced).toEqual(['here flow:f', 'gone'])
+  })
+
+  test('for named conversations takes no more than there is room for, and the others when there is', async () => {
+    const { flow, running, end } = held()
+    const { worker, pass, store, types, meddle } = workingNode([flow], { maxConcurrentTurns: 1, pollMs: 60_000 })
+    let holder = ''
+    const announce: Store['announce'] = (here) => {
+      holder = here.holder
+      return () => {}
+    }
+    Object.assign(store, { announce })
+    worker.startPolling(noAgents)
+    await pass(0)
+    for (const id of ['s1', 's2']) await startSession(store, id)
+    // Both are heard of while a claim is under way.
+    const answer = Promise.withResolvers<void>()
+    meddle['claimDue'] = () => answer.promise
+    for (const id of ['gone', 's1', 's2']) worker.hint({ ...ref(id), seq: 1, taker: holder })
+    await pass(0)
+    answer.resolve()
+    await pass(0)
+    expect(running()).toHaveLength(1)
+    end(running()[0]!)
+    await pass(0)
+    expect(running().toSorted()).toEqual(['s1', 's2'])
+    end(running().at(-1)!)
+    await pass(0)
+    for (const id of ['s1', 's2']) expect((await types(id)).at(-1)).toBe('flow_ended')
     await worker.close(0)
   })
 
