@@ -33,6 +33,7 @@ const chunks: readonly { readonly name: string; readonly entry: string; readonly
   { name: 'upkeep', entry: 'upkeep/index' },
   { name: 'server', entry: 'server/index' },
   { name: 'telemetry', entry: 'telemetry/index' },
+  { name: 'langgraph', entry: 'langgraph/index' },
 ]
 
 type ModuleInfo = { readonly importedIds: readonly string[] } | null

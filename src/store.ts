@@ -26,7 +26,9 @@ export type {
   StoredSummary,
   Wake,
 } from './store/driver.ts'
+export { type LiveBus, type LiveLink, type LiveMessage, type LiveReceiver, processLiveBus } from './store/live-bus.ts'
 export { memoryDriver } from './store/memory/memory-store.ts'
+export type { Drain, NewDrain, NodeBeat, NodeState, Nodes, NodesDriver } from './store/nodes.ts'
 export type {
   ClaimDeliveries,
   Delivery,
@@ -62,6 +64,19 @@ export type {
 export { fitsBeside } from './store/records.ts'
 export { fittingRows, forkParents, mergeSettings, rowBytes } from './store/rows.ts'
 export type { AccountSlots, DueLimits, HeldSlots, SlotLimit, SlotLimits } from './store/slots.ts'
+export type { StoredTarget } from './store/steered-by.ts'
+export type {
+  PausableRow,
+  Pause,
+  PauseTarget,
+  SteeredBy,
+  Steering,
+  SteeringAct,
+  SteeringDriver,
+  SteeringPage,
+  StoredAct,
+  StoredPause,
+} from './store/steering.ts'
 export type {
   BlobSlice,
   DueWorkQuery,
@@ -75,3 +90,4 @@ export type {
   Unsubscribe,
   WakeHint,
 } from './store/store.ts'
+export type { ReadWorkPage, WorkLease, WorkPage, WorkRow, WorkState } from './store/work-rows.ts'

@@ -246,7 +246,14 @@ export function conversationHandle(
       return (await setConversationState({ ...(await stateOwner()), who }, update, options)) as never
     },
 
-    view: (options) => readView({ ...family, channels }, id, options),
+    async view(options) {
+      const view = await readView({ ...family, channels }, id, options)
+      // As it was earlier, it is not known who had paused it.
+      const isNow = options?.at === undefined
+      const agentOf = async () => (await store.standing(id))?.agent ?? null
+      const pause = isNow ? await node.pauses.ofConversation(ref, agentOf) : null
+      return pause ? { ...view, paused: { at: pause.at } } : view
+    },
     async history(page) {
       await recordOf()
       return history(store, id, page)

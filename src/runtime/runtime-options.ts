@@ -36,6 +36,7 @@ export function readRuntimeOptions(options: RuntimeOptions): NodeSettings {
     ...{ store, clock, logger, redact, leaseMs, pollMs, maxConcurrentTurns, missingToolMs },
     observer: observerOf(options.observe, logger),
     signer: createSigner(options.secret),
+    liveBus: options.liveBus === undefined ? (store.liveBus ?? null) : options.liveBus,
     scope: { tenant, who, restoreScope },
     agents,
     limits,
@@ -78,6 +79,9 @@ export function runtimeProblems(options: unknown): string[] {
         withChildren(agents as unknown as readonly Agent[]),
       ),
     )
+  const { liveBus = null } = Object(options) as Partial<RuntimeOptions>
+  if (liveBus !== null && typeof Object(liveBus).join !== 'function')
+    problems.push("'liveBus' must be a bus, or null for none")
   problems.push(...secretProblems('secret', (Object(options) as Partial<RuntimeOptions>).secret))
   return problems
 }
@@ -97,6 +101,7 @@ const known: Readonly<Record<keyof RuntimeOptions, true>> = {
   observe: true,
   subscribers: true,
   secret: true,
+  liveBus: true,
   clock: true,
   work: true,
   maxConcurrentTurns: true,

@@ -8,10 +8,13 @@ import { checkDuration, checkHolder, checkId, readKnownLeases, readWatchedLogs }
 import { dueClaims } from './claim-due.ts'
 import type { Driver } from './driver.ts'
 import { ExpiryLoop, HintBus } from './expiry-loop.ts'
+import { checkedJobs } from './jobs.ts'
 import { HeldLeases, type KnownLease, type LeaseNews } from './lease.ts'
+import { checkedNodes } from './nodes.ts'
 import { checkedOutbox } from './outbox.ts'
 import { readDueWork } from './read-limits.ts'
 import { type ConversationRef, conversationKey, type UnreadableColumn } from './records.ts'
+import { checkedSteering } from './steering.ts'
 import { logsPerStatement, type Store, type TenantStore, type WorkerHere } from './store.ts'
 import { createTenantStore } from './tenant-store.ts'
 import type { Upkeep } from './upkeep.ts'
@@ -73,8 +76,12 @@ export function createStore(driver: Driver, options: StoreOptions = {}, clock: C
     ...handles.of('default'),
     durable: driver.durable,
     ...(driver.upkeep ? { upkeep: watchedUpkeep(gate.guard(driver.upkeep), { hints, expiry }) } : {}),
+    ...(driver.jobs ? { jobs: checkedJobs(gate.guard(driver.jobs)) } : {}),
     ...(driver.outbox ? { outbox: checkedOutbox(gate.guard(driver.outbox)) } : {}),
     ...(driver.accounts ? { accounts: checkedAccounts(gate.guard(driver.accounts)) } : {}),
+    ...(driver.liveBus ? { liveBus: driver.liveBus } : {}),
+    ...(driver.steering ? { steering: checkedSteering(gate.guard(driver.steering)) } : {}),
+    ...(driver.nodes ? { nodes: checkedNodes(gate.guard(driver.nodes)) } : {}),
     forTenant: (tenant) => handles.of(tenant),
     async dueWork(input) {
       const query = readDueWork(input)

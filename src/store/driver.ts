@@ -1,7 +1,10 @@
 import type { ConversationStatus } from '../log/fsm-state.ts'
 import type { Accounts } from './accounts.ts'
 import type { ClaimedRow, PreparedClaim } from './claim-due.ts'
+import type { JobDriver } from './jobs.ts'
 import type { ClaimOptions, ClaimOutcome, KnownLease, LeaseNews } from './lease.ts'
+import type { LiveBus } from './live-bus.ts'
+import type { NodesDriver } from './nodes.ts'
 import type { Outbox } from './outbox.ts'
 import type {
   ConversationFilter,
@@ -13,6 +16,7 @@ import type {
   ToolCall,
 } from './records.ts'
 import type { SlotLimit, SlotLimits } from './slots.ts'
+import type { SteeringDriver } from './steering.ts'
 import type {
   BlobSlice,
   DueWorkQuery,
@@ -147,10 +151,18 @@ export type Driver = {
   announce?(worker: WorkerHere): Unsubscribe
   /** For export, examination and cleanup of the whole store. Optional. */
   readonly upkeep?: Upkeep
+  /** For bulk jobs. Optional. */
+  readonly jobs?: JobDriver
   /** For subscribers. Optional. */
   readonly outbox?: Outbox
   /** For limits: see `Accounts`. Optional. A driver without it ignores the limits of claims. */
   readonly accounts?: Accounts
+  /** For what is live, where several processes have the store open. Optional. */
+  readonly liveBus?: LiveBus
+  /** For sight of the processes. Optional. */
+  readonly nodes?: NodesDriver
+  /** For pauses. Optional. */
+  readonly steering?: SteeringDriver
   /** Called once, when no operation is running any more. */
   close(): Promise<void>
 }

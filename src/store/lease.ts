@@ -155,7 +155,7 @@ export type ClaimOutcome =
   | { readonly type: 'suspect' }
   /** As many conversations are held as this limit allows. */
   | { readonly type: 'limited'; readonly limit: SlotLimit }
-  /** Another holder has it, it is quarantined, or it does not exist. */
+  /** Another holder has it, it is quarantined or paused, or it does not exist. */
   | { readonly type: 'held' }
 
 /** A lease as a driver stores it. */

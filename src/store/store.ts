@@ -5,7 +5,10 @@ import type { ConversationStatus, FsmState } from '../log/fsm-state.ts'
 import type { Accounts } from './accounts.ts'
 import type { Change, CommitResult } from './change.ts'
 import type { ClaimedDue, DueClaim } from './claim-due.ts'
+import type { Jobs } from './jobs.ts'
 import type { ClaimOptions, ClaimOutcome, KnownLease, LeaseNews } from './lease.ts'
+import type { LiveBus } from './live-bus.ts'
+import type { Nodes } from './nodes.ts'
 import type { Outbox } from './outbox.ts'
 import type {
   ConversationAttrs,
@@ -24,6 +27,7 @@ import type {
   ToolCallWrite,
 } from './records.ts'
 import type { DueLimits } from './slots.ts'
+import type { Steering } from './steering.ts'
 import type { Upkeep } from './upkeep.ts'
 
 /** A place for logs: one root per process, one handle per tenant. Everything a backend must do is in this file. */
@@ -59,10 +63,18 @@ export type Store = TenantStore & {
   deleteTenant(tenant: string): Promise<number>
   /** For export, examination and cleanup of the whole store: see `perdure/upkeep`. Absent when the backend does not offer it. */
   readonly upkeep?: Upkeep
+  /** Bulk jobs. Absent when the backend does not offer it. */
+  readonly jobs?: Jobs
   /** What subscribers are told. Absent when the backend does not offer it. */
   readonly outbox?: Outbox
   /** What nodes share to keep limits. Absent when the backend does not offer it. */
   readonly accounts?: Accounts
+  /** What is live, for the other processes of a fleet. Absent when the backend does not offer it. */
+  readonly liveBus?: LiveBus
+  /** Which processes there are. Absent when the backend does not offer it. */
+  readonly nodes?: Nodes
+  /** Pauses. Absent when the backend does not offer it. */
+  readonly steering?: Steering
   /** Must finish running operations. Later calls are refused with `StoreClosedError`; a second close does nothing. */
   close(): Promise<void>
 }

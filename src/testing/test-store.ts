@@ -10,10 +10,13 @@ import { eventsFromOutside, limitsAndBadInput } from './conformance/events-from-
 import { expiry, rounds } from './conformance/expiry.ts'
 import { forkCalls, forkDormancy } from './conformance/fork-calls.ts'
 import { forkLog, movedLogs } from './conformance/fork-log.ts'
+import { jobs } from './conformance/jobs.ts'
 import { leasesAndEpochs } from './conformance/leases-and-epochs.ts'
 import { limits } from './conformance/limits.ts'
+import { nodes } from './conformance/nodes.ts'
 import { outbox } from './conformance/outbox.ts'
 import { owners } from './conformance/owners.ts'
+import { pauses } from './conformance/pauses.ts'
 import { quarantine } from './conformance/quarantine.ts'
 import { keys, refusedCommits } from './conformance/refused-commits.ts'
 import { closing, hints, reopening, snapshots } from './conformance/reopening.ts'
@@ -116,6 +119,9 @@ const promises: readonly ((suite: Suite) => void)[] = [
   upkeep,
   outbox,
   limits,
+  jobs,
+  nodes,
+  pauses,
 ]
 
 /** What the suite needs from a test runner. vitest and jest fit as they are, `node:test` with the `expect` package. */

@@ -86,6 +86,19 @@ export const allMethods = Object.keys({
   putSnapshot: 0,
   getSnapshot: 0,
 } satisfies Record<
-  Exclude<keyof Store, 'durable' | 'upkeep' | 'outbox' | 'accounts' | 'announce' | 'changedSince' | 'tally'>,
+  Exclude<
+    keyof Store,
+    | 'accounts'
+    | 'announce'
+    | 'changedSince'
+    | 'durable'
+    | 'jobs'
+    | 'liveBus'
+    | 'nodes'
+    | 'outbox'
+    | 'steering'
+    | 'tally'
+    | 'upkeep'
+  >,
   0
 >)

@@ -35,6 +35,7 @@ export async function owningConversation(agent: Agent, events: readonly NewEvent
   const context: TurnContext = {
     ...{ node, ref: { tenant, id }, agent, store },
     channel: channels.of(tenant, id),
+    live: channels.of(tenant, id).voice(lease.epoch),
     scopes: {
       canFail: false,
       ofTurn: async () => scope,

@@ -65,6 +65,7 @@ export function nodeSettings(store: Store, clock: Clock): NodeSettings {
   return {
     ...{ store, clock, logger: silentLogger, redact: (text) => text, signer: createSigner(), snapshots: null },
     observer: null,
+    liveBus: null,
     ...{ agents: new Map(), addressable: new Map(), flows: new FlowRegistry([]) },
     scope: {},
     ...{ leaseMs: 9_000, pollMs: 10, maxConcurrentTurns: 256, limits: {}, missingToolMs: 600_000 },

@@ -147,8 +147,10 @@ const thrown: PerdureError[] = [
   new upkeep.ImportInvalidError(17, 'it is not JSON'),
   new upkeep.ImportTooNewError(2, 1),
   new upkeep.UpkeepUnsupportedError(),
+  new store.JobsUnsupportedError(),
   new store.OutboxUnsupportedError(),
   new store.LimitsUnsupportedError(),
+  new store.SteeringUnsupportedError(),
 ]
 
 const imperatives =

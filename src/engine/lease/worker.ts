@@ -14,12 +14,14 @@ import type { EngineNode } from '../node.ts'
 import { workOnConversation } from '../turn/drive.ts'
 import { Claims, type TakenDue } from './claims.ts'
 import { type HeldConversation, type HeldLease, LeaseKeeper, momentOf } from './lease-keeper.ts'
+import { NodeDrain } from './node-drain.ts'
 import { releaseAllWithin, ShutdownSnapshots, waitForAll } from './shutdown.ts'
 import { isHopeless, SkippedConversations } from './skipped-conversations.ts'
 import { WorkSearch } from './work-search.ts'
 
 /** A conversation this process works on. `lease` is null while it is asked for, `owner` while it is being loaded. */
 type Taken = {
+  readonly name: string
   lease: HeldLease | null
   owner: LogOwner | null
   done: Promise<unknown>
@@ -44,6 +46,7 @@ export class Worker implements WorkStarter {
   readonly #expected = new Map<string, Expected>()
   readonly #leases: LeaseKeeper
   readonly #claims: Claims
+  readonly #drain: NodeDrain
   readonly #search: WorkSearch
   readonly #tellOfFailure: Logger['error']
   /** Owners that only wait for their children. */
@@ -76,6 +79,7 @@ export class Worker implements WorkStarter {
         this.#isFull = true
       },
     })
+    this.#drain = new NodeDrain(node.clock, () => this.#taken.values())
     this.#shutdown = node.snapshots ? new ShutdownSnapshots(node) : null
   }
 
@@ -149,12 +153,9 @@ export class Worker implements WorkStarter {
     if (lease && !isUsed) expected.startedEpoch = lease.epoch
     if (name === null) return
     // It waits for a slot, and others may be due longer.
-    if (lease === null && this.#node.turnLimits?.isLimited(name)) this.#lookFor(ref)
-    else void this.take(ref, name, isUsed ? null : lease, expected.hintedSeq)
-  }
-
-  #lookFor({ tenant, id }: ConversationRef): void {
-    if (!this.#taken.has(conversationKey(tenant, id))) this.#look()
+    const waits = lease === null && this.#node.turnLimits?.isLimited(name)
+    if (!waits) void this.take(ref, name, isUsed ? null : lease, expected.hintedSeq)
+    else if (!this.#taken.has(conversationKey(ref.tenant, ref.id))) this.#look()
   }
 
   #stopExpecting(key: string): Expected {
@@ -180,11 +181,11 @@ export class Worker implements WorkStarter {
       return taken?.done
     }
     const given = lease ? this.#leases.holding(ref, lease.epoch, lease.askedAt) : null
-    const entry: Taken = { lease: given, owner: null, done: Promise.resolve(), hintedSeq, isDueAgain: false }
+    const entry: Taken = { name, lease: given, owner: null, done: Promise.resolve(), hintedSeq, isDueAgain: false }
     this.#taken.set(key, entry)
     this.#skipped.setProblem(ref, null)
     const letProcessEnd = this.#node.keepAlive.hold()
-    entry.done = this.#holding(ref, name, entry, work, lease?.known ?? null).finally(() => {
+    entry.done = this.#holding(ref, entry, work, lease?.known ?? null).finally(() => {
       this.#taken.delete(key)
       this.#leases.lookForPostponed()
       this.#claims.leave(ref)
@@ -201,7 +202,7 @@ export class Worker implements WorkStarter {
   }
 
   get #room(): number {
-    return this.#node.maxConcurrentTurns + this.#patient - this.#taken.size
+    return this.#drain.isOn ? 0 : this.#node.maxConcurrentTurns + this.#patient - this.#taken.size
   }
 
   allowOneMore(): () => void {
@@ -217,6 +218,13 @@ export class Worker implements WorkStarter {
     if (agent) return (lease, known, entry) => this.#driveConversation(ref, agent, lease, known, entry)
     const isFlow = this.#node.flows.sessionAgents().includes(name)
     return isFlow ? (lease, _, entry) => this.#driveFlow(ref, lease, entry) : null
+  }
+
+  /** Takes nothing more, and hands over what it still holds after `drainMs`; null: works again. */
+  drain(drainMs: number | null): void {
+    if (drainMs !== null) return this.#drain.begin(drainMs)
+    this.#drain.end()
+    this.#look()
   }
 
   get isClosed(): boolean {
@@ -266,15 +274,9 @@ export class Worker implements WorkStarter {
     await this.#shutdown?.takeAll()
   }
 
-  async #holding(
-    ref: ConversationRef,
-    name: string,
-    entry: Taken,
-    work: Work,
-    known: CommittedLog | null,
-  ): Promise<unknown> {
+  async #holding(ref: ConversationRef, entry: Taken, work: Work, known: CommittedLog | null): Promise<unknown> {
     try {
-      entry.lease ??= await this.#claims.take(ref, name)
+      entry.lease ??= await this.#claims.take(ref, entry.name)
       if (entry.lease !== null) {
         failpoint('lease.after_acquire')
         await work(entry.lease, known, entry)
@@ -345,6 +347,7 @@ export class Worker implements WorkStarter {
     entry.owner = owner
     owner.hint(entry.hintedSeq)
     if (entry.lease?.isLost) owner.loseLease()
+    if (this.#drain.isOver) void owner.close()
   }
 
   /** Skips a conversation after an error: until its log grows where waiting does not help, as for a log that this version cannot fold; else for a while. */

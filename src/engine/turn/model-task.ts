@@ -67,9 +67,9 @@ async function run(
   loop: Loop,
   { signal, counted }: Running,
 ): Promise<Outcome | Postponed | null> {
-  const { agent, channel, memory } = context
+  const { agent, live, memory } = context
   const { clock, redact } = context.node
-  channel.emit({ type: 'state_changed', state: 'preparing' }, loop.state().lastSeq)
+  live.emit({ type: 'state_changed', state: 'preparing' }, loop.state().lastSeq)
   if (context.node.observer) observeBeginning(context, stateOfTurn(loop.state(), step.turnId), step)
   const prepared = await unlessAborted(prepare(step, context, loop, signal), signal)
   if (prepared.type === 'halt') return { type: 'end', turnId: step.turnId, status: 'halted', reason: prepared.reason }
@@ -83,7 +83,7 @@ async function run(
   if (toSummarise.length > 0) startSummary(toSummarise, state.lastSeq, context)
   const ref = turnRef(step.turnId, step.step)
   const audit = auditAttempts(context, { turnRef: ref, prompt, seen: state.lastSeq, reduction, prefix, shaped })
-  const live = new LiveMessage(context, loop, step.turnId)
+  const written = new LiveMessage(context, loop, step.turnId)
   let putOffMs: number | null = null
   failpoint('model.before_call')
   const message = await streamModel(
@@ -111,10 +111,10 @@ async function run(
             },
           }
         : {}),
-      onDiscard: (attempt) => live.discard(attempt),
+      onDiscard: (attempt) => written.discard(attempt),
       redact,
     },
-    (chunk) => live.add(chunk),
+    (chunk) => written.add(chunk),
   )
   failpoint('model.after_stream')
   if (putOffMs !== null) {
@@ -122,7 +122,7 @@ async function run(
     return { type: 'postponed', inMs: putOffMs }
   }
   memory.calibration = calibrate(memory.calibration, estimated, message.usage.inputTokens)
-  const finished = finishMessage({ ...live.end(), message, seen: state.lastSeq, turn, turnState }, context, signal)
+  const finished = finishMessage({ ...written.end(), message, seen: state.lastSeq, turn, turnState }, context, signal)
   const [outcome] = await Promise.all([finished, audit.written()])
   return outcome
 }
@@ -251,22 +251,22 @@ class LiveMessage {
 
   add(chunk: StreamChunk): void {
     this.#n += 1
-    const { channel } = this.#context
+    const { live } = this.#context
     const seq = this.#loop.state().lastSeq
-    if (this.#n === 1) channel.emit({ type: 'state_changed', state: 'streaming' }, seq)
-    if (!this.#isHeldBack) channel.emit(deltaOf(chunk, this.#place()), seq)
+    if (this.#n === 1) live.emit({ type: 'state_changed', state: 'streaming' }, seq)
+    if (!this.#isHeldBack) live.emit(deltaOf(chunk, this.#place()), seq)
     failpoint('model.during_stream')
   }
 
   /** The attempt broke off: what watchers saw of it is withdrawn before the next one begins. */
   discard(attempt: DiscardedAttempt): void {
-    const { channel, node } = this.#context
+    const { live, node } = this.#context
     const messageId = this.#messageId
     this.#discarded.push({ messageId, ...attempt })
     if (this.#n > 0) {
       const seq = this.#loop.state().lastSeq
-      if (!this.#isHeldBack) channel.emit({ type: 'message_discarded', turnId: this.#turnId, messageId }, seq)
-      channel.emit({ type: 'state_changed', state: 'preparing' }, seq)
+      if (!this.#isHeldBack) live.emit({ type: 'message_discarded', turnId: this.#turnId, messageId }, seq)
+      live.emit({ type: 'state_changed', state: 'preparing' }, seq)
     }
     this.#messageId = uuidV7(node.clock.now())
     this.#attempt += 1

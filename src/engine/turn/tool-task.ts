@@ -107,7 +107,7 @@ type ToolTurn = EngineTurn & Pick<Turn, 'setState' | 'reportProgress'>
 async function turnOfCall(
   call: CallState,
   turn: TurnState,
-  { ref, agent, scopes, channel, memory }: TurnContext,
+  { ref, agent, scopes, live, memory }: TurnContext,
   { signal, state }: Run,
   toolState: ToolState,
 ): Promise<ToolTurn> {
@@ -131,7 +131,7 @@ async function turnOfCall(
     ...toolState,
     signal,
     reportProgress: (payload) => {
-      if (!signal.aborted) channel.emit({ type: 'tool_progress', callId, payload: plainJson(payload) }, state().lastSeq)
+      if (!signal.aborted) live.emit({ type: 'tool_progress', callId, payload: plainJson(payload) }, state().lastSeq)
     },
   }
 }

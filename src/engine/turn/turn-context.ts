@@ -5,6 +5,7 @@ import type { ConversationRef } from '../../store/records.ts'
 import type { TenantStore } from '../../store/store.ts'
 import type { Family } from '../child/child-family.ts'
 import type { Channel } from '../live/channel.ts'
+import type { LiveVoice } from '../live/channel-relay.ts'
 import type { EngineNode } from '../node.ts'
 
 /** What the turns of one conversation work with. */
@@ -15,6 +16,8 @@ export type TurnContext = {
   /** The store of the conversation's tenant. */
   readonly store: TenantStore
   readonly channel: Channel
+  /** Says what is live, under the epoch of the lease. */
+  readonly live: LiveVoice
   readonly scopes: ScopeSource
   readonly family: Family
   readonly memory: ContextMemory

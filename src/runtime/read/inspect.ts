@@ -5,10 +5,13 @@ import { blobRefsIn } from '../../log/blob-ref.ts'
 import type { LogEvent } from '../../log/events.ts'
 import type { Accounts } from '../../store/accounts.ts'
 import { readRange } from '../../store/checks.ts'
+import type { KnownPauses } from '../../store/known-pauses.ts'
 import { logPages } from '../../store/log-pages.ts'
+import type { Nodes } from '../../store/nodes.ts'
 import type { ConversationRecord, ConversationRef, ModelCall, ModelCallRange } from '../../store/records.ts'
 import { areLimited, reachedLimit, type SlotLimit } from '../../store/slots.ts'
 import type { EventPage, EventRange, TenantStore } from '../../store/store.ts'
+import type { WorkRow } from '../../store/work-rows.ts'
 import type { AboutCall } from '../authorize/asked-call.ts'
 import type { AuthorizeAction } from '../authorize/authorize.ts'
 import { type ExplainRange, type ExplanationPage, explainPage, readExplainRange } from './explain-log.ts'
@@ -23,6 +26,8 @@ export type Inspection = {
   record(action?: AuthorizeAction, about?: AboutCall): Promise<ConversationRecord | null>
   /** The limit that keeps the conversation from being worked on; null where none does, also while a node works on it. Of the limits of this node. */
   waitsFor(): Promise<SlotLimit | null>
+  /** Its lease and its wake-up, whether it is quarantined, and since when it is paused. Null when there is none, or the store cannot tell. */
+  work(): Promise<InspectedWork | null>
   /** What each model call was given, as far as the agent's audit keeps it. */
   modelCalls(range?: ModelCallRange): Promise<ModelCall[]>
   /** How each event was in the prompt of a call; of several attempts the last. Null when there is no such call. */
@@ -42,12 +47,33 @@ export type Inspection = {
   file(blob: string): Promise<StoredFile | null>
 }
 
-export function inspect(store: TenantStore, ref: ConversationRef, limits: LimitsOfNode | null = null): Inspection {
+/** What processes make of a conversation or session. `paused`: since when no process takes it. */
+export type InspectedWork = Omit<WorkRow, 'tenant' | 'id'> & { readonly paused: { readonly at: number } | null }
+
+/** What of this node and the store is told beside the log. */
+type Seen = {
+  readonly nodes?: Nodes | undefined
+  readonly pauses?: KnownPauses
+  readonly limits?: LimitsOfNode | null
+}
+
+export function inspect(
+  store: TenantStore,
+  ref: ConversationRef,
+  { nodes, pauses, limits = null }: Seen = {},
+): Inspection {
   const { id } = ref
   return {
     ref,
     record: () => store.getConversation(id),
     waitsFor: async () => (limits ? limitReached(store, ref, limits) : null),
+    async work() {
+      const row = await nodes?.workOf(ref.tenant, id)
+      if (!row) return null
+      const [pause] = (await pauses?.of([row])) ?? []
+      const { tenant: _, id: __, ...rest } = row
+      return { ...rest, paused: pause ? { at: pause.at } : null }
+    },
     modelCalls: (range) => store.modelCalls(id, range),
     async explain(turnRef, range) {
       const asked = readExplainRange(range)

@@ -3,7 +3,9 @@ import type { JsonObject } from '../../base/json.ts'
 import { json } from '../answer.ts'
 import type { Route } from '../route.ts'
 import { conversationRoutes, fileRoutes, liveRoutes, recordRoutes } from './conversations.ts'
+import { fleetRoutes } from './fleet.ts'
 import { flowRoutes } from './flows.ts'
+import { jobRoutes } from './jobs.ts'
 import { storeRoutes } from './store.ts'
 import { outboxRoutes, tenantRoutes } from './tenant.ts'
 import { callRoutes, turnRoutes } from './turns.ts'
@@ -123,4 +125,6 @@ export const allRoutes: readonly Route[] = [
   ...uiRoutes,
   ...storeRoutes,
   ...outboxRoutes,
+  ...jobRoutes,
+  ...fleetRoutes,
 ]

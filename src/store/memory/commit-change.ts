@@ -25,6 +25,7 @@ export function commitChange(
   id: string,
   change: PreparedChange,
   { now, nextEpoch, reached }: Surroundings,
+  isPaused: (agent: string | null) => boolean,
 ): CommitOutcome {
   const known = tables.conversations.get(id)
   const refusal = refuse(tables, id, known, change, now)
@@ -53,7 +54,7 @@ export function commitChange(
   else if (row.lease && change.events.some(({ type }) => type === 'turn_ended'))
     row.lease = { ...row.lease, lapsed: [] }
   row.isTerminating = passesAfter(change.events) ?? row.isTerminating
-  const claim = takeLease(row, change, { now, nextEpoch, reached })
+  const claim = isPaused(row.columns.agent) ? null : takeLease(row, change, { now, nextEpoch, reached })
   const epoch = claim?.type === 'taken' ? claim.epoch : null
   if (change.key !== null) row.keys.set(change.key, { seq, digest: change.digest, epoch })
   if (epoch !== null) return { type: 'ok', seq, at, epoch }

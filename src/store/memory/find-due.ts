@@ -8,14 +8,19 @@ import { heldCounts, passes } from './slots.ts'
 
 type Due = DueConversation & { readonly isSuspect: boolean; readonly passes: boolean }
 
+/** The time, and what is paused. */
+type Seen = { readonly now: number; readonly isPaused: (tenant: string, id: string, agent: string) => boolean }
+
 /** What passes comes first: it frees slots. Then the others fairly over tenants, with at most `suspects` whose last leases lapsed. */
 export function findDue(
   tables: MemoryTables,
   search: FairSearch,
   { agents, limit, suspects = limit, limits }: DueWorkQuery,
-  now: number,
+  { now, isPaused }: Seen,
 ): ConversationRef[] {
-  const all = dueRows(tables, agents, now, limits !== undefined)
+  const all = dueRows(tables, agents, now, limits !== undefined).filter(
+    (row) => !isPaused(row.tenant, row.id, row.agent),
+  )
   const spared = new Set(all.filter((row) => row.isSuspect).slice(suspects))
   const due = all.filter((row) => !spared.has(row))
   const passing = due.filter((row) => row.passes).slice(0, limit)

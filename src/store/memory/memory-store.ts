@@ -13,6 +13,7 @@ import { memoryAccounts } from './accounts.ts'
 import { commitChange } from './commit-change.ts'
 import { changedSince, tally } from './figures.ts'
 import { findDue } from './find-due.ts'
+import { MemoryJobs } from './jobs.ts'
 import {
   byteOrder,
   type ConversationRow,
@@ -23,8 +24,10 @@ import {
   quarantineOf,
   repairAfterClockChange,
 } from './memory-tables.ts'
+import { MemoryNodes } from './nodes.ts'
 import { MemoryOutbox } from './outbox.ts'
 import { limitReached } from './slots.ts'
+import { MemorySteering, pauseOf } from './steering.ts'
 import { memoryUpkeep } from './upkeep.ts'
 
 /** Options of `memoryStore`. */
@@ -45,6 +48,10 @@ export function memoryStore({ clock = systemClock, ...options }: MemoryStoreOpti
 export function memoryDriver(clock: Pick<Clock, 'now'> = systemClock, newId: () => string = () => uuidV7()): Driver {
   const tables = new MemoryTables()
   const outbox = new MemoryOutbox({ tables, clock })
+  const jobs = new MemoryJobs({ tables, clock })
+  const steering = new MemorySteering({ tables, clock })
+  const isPaused = (tenant: string, id: string, agent: string | null) =>
+    pauseOf(tables.pauses, { tenant, id, agent }) !== null
   const clockWatch = new ClockWatch()
   const search = new FairSearch()
   const rowOf = (tenant: string, id: string) => tables.tenant(tenant).conversations.get(id)
@@ -70,7 +77,9 @@ export function memoryDriver(clock: Pick<Clock, 'now'> = systemClock, newId: () 
         nextEpoch: () => tables.nextEpoch(),
         reached: (row: ConversationRow) => reached(tenant, row, now),
       }
-      const outcome = commitChange(tables.tenant(tenant), id, change, surroundings)
+      const outcome = commitChange(tables.tenant(tenant), id, change, surroundings, (agent) =>
+        isPaused(tenant, id, agent),
+      )
       // A known key has no time: it was written the first time.
       if (outcome.type === 'ok' && outcome.at !== undefined && tables.subscribers.size > 0) {
         const types = change.events.map(({ type }) => type)
@@ -143,6 +152,7 @@ export function memoryDriver(clock: Pick<Clock, 'now'> = systemClock, newId: () 
     async deleteConversation(tenant, id) {
       const removed = deleteConversation(tables.tenant(tenant), id, clock.now())
       outbox.forget(tenant, (conversationId) => !rowOf(tenant, conversationId))
+      steering.forget(tenant, (conversationId) => !rowOf(tenant, conversationId))
       return removed
     },
     async deleteTenant(tenant) {
@@ -153,6 +163,8 @@ export function memoryDriver(clock: Pick<Clock, 'now'> = systemClock, newId: () 
       }
       tables.deleteTenant(tenant)
       outbox.forget(tenant, () => true)
+      jobs.forget(tenant)
+      steering.forget(tenant, () => true)
       return doomed.conversations.size
     },
 
@@ -228,6 +240,7 @@ export function memoryDriver(clock: Pick<Clock, 'now'> = systemClock, newId: () 
     async claimLease(tenant, id, holder, ttlMs, options) {
       const row = rowOf(tenant, id)
       if (!row) return { type: 'held' }
+      if (isPaused(tenant, id, row.columns.agent)) return { type: 'held' }
       const now = clock.now()
       const epoch = () => tables.nextEpoch()
       const claim = { holder, ttlMs, ...options, epoch, reached: reached(tenant, row, now) }
@@ -263,7 +276,7 @@ export function memoryDriver(clock: Pick<Clock, 'now'> = systemClock, newId: () 
       return leaseNews(known, rows)
     },
     async dueWork(query) {
-      return findDue(tables, search, query, watchedNow(query.leaseMs))
+      return findDue(tables, search, query, { now: watchedNow(query.leaseMs), isPaused })
     },
     async claimDue(claim) {
       const { agents, holder, ttlMs, limits, only } = claim
@@ -272,7 +285,12 @@ export function memoryDriver(clock: Pick<Clock, 'now'> = systemClock, newId: () 
       const claimed: ClaimedRow[] = []
       // Of those that are asked for, each claim decides.
       const searched = limits && !only ? { limits } : {}
-      for (const { tenant, id } of findDue(tables, search, { agents, ...choice.query, ...searched }, now)) {
+      for (const { tenant, id } of findDue(
+        tables,
+        search,
+        { agents, ...choice.query, ...searched },
+        { now, isPaused },
+      )) {
         const row = rowOf(tenant, id)!
         const takes = choice.asksFor(tenant, id) && choice.takes(tenant, columnsOf(row))
         if (!takes || claimed.length >= claim.limit) continue
@@ -315,8 +333,11 @@ export function memoryDriver(clock: Pick<Clock, 'now'> = systemClock, newId: () 
     },
 
     upkeep: memoryUpkeep(tables, clock),
+    jobs,
     outbox,
     accounts: memoryAccounts(tables, clock),
+    nodes: new MemoryNodes({ tables, clock, steering }),
+    steering,
     watchOthers: () => () => {},
     async close() {},
   }

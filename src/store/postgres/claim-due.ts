@@ -1,7 +1,15 @@
 import type { ClaimedRow, PreparedClaim } from '../claim-due.ts'
 import type { ReadConversation } from '../driver.ts'
 import type { ClockChange, ClockWatch } from '../lease.ts'
-import { arrayLiteral, claimedColumns, conversationColumns, isQuarantined, isSuspect, nowMs } from './columns.ts'
+import {
+  arrayLiteral,
+  claimedColumns,
+  conversationColumns,
+  isNotPaused,
+  isQuarantined,
+  isSuspect,
+  nowMs,
+} from './columns.ts'
 import type { Database, Statement } from './database.ts'
 import { searchLimits } from './limit-values.ts'
 
@@ -65,7 +73,7 @@ function claimStatement(schema: string, form: 'any' | 'only'): Statement {
   const columns = 'c.tenant AS of_tenant, c.id AS of_id'
   const now = `(SELECT ${nowMs})`
   const isLeftAlone = `coalesce(($5::jsonb ->> (c.tenant || E'\\n' || c.id))::bigint >= c.last_seq, false)`
-  const mayTake = `c.agent = ANY ($3::text[]) AND NOT ${isLeftAlone}`
+  const mayTake = `c.agent = ANY ($3::text[]) AND NOT ${isLeftAlone} AND ${isNotPaused(schema)}`
   const isFree = `(c.epoch IS NULL OR c.leased_until <= ${nowMs})`
   const lock = 'FOR UPDATE OF c SKIP LOCKED'
   const any = `SELECT ${columns}, d.ordinality AS place

@@ -1,4 +1,4 @@
-import { claimedColumns, isQuarantined, lapsedAfter, nowMs, secondary } from './columns.ts'
+import { claimedColumns, isNotPaused, isQuarantined, lapsedAfter, nowMs, secondary } from './columns.ts'
 
 /**
  * Commits a batch of changes in one statement, so in one transaction and one round trip. Arrays named p_* have an element per change; those of events (e_),
@@ -125,6 +125,7 @@ export const createCommitFunction = (schema: string): string => `
             AND c.tenant = p_tenant[e.change] AND c.id = p_id[e.change] AND c.terminating <> e.terminating;
       END IF;
 
+      -- After the agent is set, which may be paused.
       IF cardinality(l_change) > 0 THEN
         -- A second row for the change, which has the epoch as its seq.
         FOR change, outcome, seq IN
@@ -132,7 +133,7 @@ export const createCommitFunction = (schema: string): string => `
           FROM unnest(l_change, l_holder, l_ms, l_suspects) l (change, holder, ms, suspects)
           WHERE cardinality(l_account) = 0 AND p_wave[l.change] = v_wave AND v_base[l.change] IS NOT NULL
             AND c.tenant = p_tenant[l.change] AND c.id = p_id[l.change] AND coalesce(c.leased_until, 0) <= v_now
-            AND (l.suspects IS NOT FALSE OR ${lapsedAfter('l.holder', 'v_now')} IS NULL)
+            AND (l.suspects IS NOT FALSE OR ${lapsedAfter('l.holder', 'v_now')} IS NULL) AND ${isNotPaused(schema)}
           RETURNING l.change, CASE WHEN ${isQuarantined} THEN 'quarantined' ELSE 'leased' END, c.epoch
         LOOP
           CONTINUE WHEN outcome <> 'leased';
@@ -145,6 +146,7 @@ export const createCommitFunction = (schema: string): string => `
           CONTINUE WHEN p_wave[change] <> v_wave OR v_base[change] IS NULL;
           CONTINUE WHEN NOT EXISTS (
             SELECT FROM ${schema}.conversations c WHERE c.tenant = p_tenant[change] AND c.id = p_id[change] AND coalesce(c.leased_until, 0) <= v_now
+              AND ${isNotPaused(schema)}
           );
           outcome := 'limited';
           seq := NULL;

@@ -2,7 +2,7 @@ import type { Driver } from '../driver.ts'
 import { type ClockChange, ClockWatch, type LeaseRef, longestLease, mostLapses } from '../lease.ts'
 import type { SlotLimit } from '../slots.ts'
 import { claimDue } from './claim-due.ts'
-import { arrayLiteral, claimedColumns, isQuarantined, lapsedAfter, nowMs } from './columns.ts'
+import { arrayLiteral, claimedColumns, isNotPaused, isQuarantined, lapsedAfter, nowMs } from './columns.ts'
 import type { Database } from './database.ts'
 import { isWithin, limitValues, searchLimits } from './limit-values.ts'
 
@@ -29,12 +29,12 @@ export function leases(database: Database): Pick<Driver, Methods> {
     name: 'claim_lease',
     text: `WITH claimed AS (
         UPDATE ${schema}.conversations c SET ${claimedColumns(schema, '$3', '$4', nowMs)}
-        WHERE c.tenant = $1 AND c.id = $2 AND ${isFree} AND ($5::boolean OR NOT ${hasLapses})
+        WHERE c.tenant = $1 AND c.id = $2 AND ${isFree} AND ($5::boolean OR NOT ${hasLapses}) AND ${isNotPaused(schema)}
         RETURNING CASE WHEN ${isQuarantined} THEN 'quarantined' ELSE 'taken' END AS type, c.epoch, coalesce(cardinality(c.lapsed), 0) AS lapses
       )
       SELECT type, epoch, lapses FROM claimed
       UNION ALL SELECT 'suspect', NULL, NULL FROM ${schema}.conversations c
-        WHERE c.tenant = $1 AND c.id = $2 AND ${isFree} AND NOT $5::boolean AND ${hasLapses}`,
+        WHERE c.tenant = $1 AND c.id = $2 AND ${isFree} AND NOT $5::boolean AND ${hasLapses} AND ${isNotPaused(schema)}`,
   }
   // The row is locked before slots are counted.
   const claimWithin = {
@@ -43,14 +43,14 @@ export function leases(database: Database): Pick<Driver, Methods> {
         SELECT ${schema}.lock_and_judge($1, $2, $6::bigint, $7::bigint, $8::text, $9::bigint) AS reached
       ), claimed AS (
         UPDATE ${schema}.conversations c SET ${claimedColumns(schema, '$3', '$4', nowMs, '$8::text')}
-        FROM judged j WHERE c.tenant = $1 AND c.id = $2 AND ${isFree} AND ($5::boolean OR NOT ${hasLapses}) AND j.reached IS NULL
+        FROM judged j WHERE c.tenant = $1 AND c.id = $2 AND ${isFree} AND ${isNotPaused(schema)} AND ($5::boolean OR NOT ${hasLapses}) AND j.reached IS NULL
         RETURNING CASE WHEN ${isQuarantined} THEN 'quarantined' ELSE 'taken' END AS type, c.epoch, coalesce(cardinality(c.lapsed), 0) AS lapses
       )
       SELECT type, epoch, lapses, NULL AS reached FROM claimed
       UNION ALL SELECT 'suspect', NULL, NULL, NULL FROM ${schema}.conversations c
-        WHERE c.tenant = $1 AND c.id = $2 AND ${isFree} AND NOT $5::boolean AND ${hasLapses}
+        WHERE c.tenant = $1 AND c.id = $2 AND ${isFree} AND ${isNotPaused(schema)} AND NOT $5::boolean AND ${hasLapses}
       UNION ALL SELECT 'limited', NULL, NULL, j.reached FROM judged j, ${schema}.conversations c
-        WHERE c.tenant = $1 AND c.id = $2 AND ${isFree} AND ($5::boolean OR NOT ${hasLapses}) AND j.reached IS NOT NULL`,
+        WHERE c.tenant = $1 AND c.id = $2 AND ${isFree} AND ${isNotPaused(schema)} AND ($5::boolean OR NOT ${hasLapses}) AND j.reached IS NOT NULL`,
   }
   const release = {
     name: 'release_lease',

@@ -1,5 +1,5 @@
 import { quarantineHolder } from '../lease.ts'
-import { isSuspect, nowMs } from './columns.ts'
+import { isNotPaused, isSuspect, nowMs } from './columns.ts'
 import { createCommitFunction } from './commit-function.ts'
 
 /** For a row under the alias c: sessions, children and turns that are being cancelled are under no limit. */
@@ -151,16 +151,17 @@ const fairDue = (schema: string): string => `
       WITH passing AS MATERIALIZED (
         SELECT ${found} FROM ${schema}.conversations c
         WHERE p_limits IS NOT NULL AND c.wake_at <= v_now AND ${passes} AND c.holder IS NULL AND c.agent = ANY (p_agents) AND NOT ${isLeftAlone}
+          AND ${isNotPaused(schema)}
         ORDER BY c.wake_at LIMIT p_limit
       ), suspect AS MATERIALIZED (
         SELECT ${found} FROM ${schema}.conversations c
         WHERE c.holder IS NOT NULL AND c.leased_until <= v_now AND ${isSuspect} IS TRUE AND c.wake_at + 0 <= v_now
-          AND c.agent = ANY (p_agents) AND NOT ${isLeftAlone}
+          AND c.agent = ANY (p_agents) AND NOT ${isLeftAlone} AND ${isNotPaused(schema)}
         ORDER BY c.wake_at + 0 LIMIT p_suspects
       ), lapsed AS MATERIALIZED (
         SELECT ${found} FROM ${schema}.conversations c
         WHERE c.holder IS NOT NULL AND c.leased_until <= v_now AND ${isSuspect} IS NOT TRUE AND c.wake_at + 0 <= v_now
-          AND c.agent = ANY (p_agents) AND NOT ${isLeftAlone}
+          AND c.agent = ANY (p_agents) AND NOT ${isLeftAlone} AND ${isNotPaused(schema)}
         ORDER BY c.wake_at + 0 LIMIT p_limit
       ), others AS (
         SELECT r.tenant, r.id, a.agent, r.wake_at FROM unnest(v_agents) a (agent), unnest(v_tenants) t (tenant),
@@ -209,7 +210,7 @@ const nextTenant = (schema: string, agent: string, tenant: string): string =>
 const rowsOf = (schema: string, agent: string, tenant: string): string =>
   `SELECT c.tenant, c.id, c.wake_at FROM ${schema}.conversations c
             WHERE ${line('c.agent', 'c.tenant')} = ${line(agent, tenant)} AND c.wake_at IS NOT NULL AND c.holder IS NULL
-              AND c.wake_at + 0 <= v_now AND NOT ${isLeftAlone} AND NOT (p_limits IS NOT NULL AND ${passes})`
+              AND c.wake_at + 0 <= v_now AND NOT ${isLeftAlone} AND NOT (p_limits IS NOT NULL AND ${passes}) AND ${isNotPaused(schema)}`
 
 /** For a claim on one conversation. It locks the row before it counts. */
 const claimWithin = (schema: string): string => `

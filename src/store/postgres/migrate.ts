@@ -3,8 +3,11 @@ import { SchemaTooNewError, StoreError } from '../../base/errors/store-errors.ts
 import { nowMs, secondary } from './columns.ts'
 import { createCommitFunction } from './commit-function.ts'
 import { breakingAfter, discard, quoteSchema } from './connection.ts'
+import { bulkJobs } from './jobs.ts'
 import { limits } from './limit-tables.ts'
+import { createNodes } from './nodes.ts'
 import { outbox } from './outbox-tables.ts'
+import { createSteering } from './steering.ts'
 
 /**
  * Ids sort by their bytes. All values are text that the codec made: jsonb would reorder keys and refuse U+0000.
@@ -350,6 +353,9 @@ export const migrations: readonly ((schema: string) => string)[] = [
   outbox,
   owners,
   callNotices,
+  bulkJobs,
+  createNodes,
+  createSteering,
   limits,
 ]
 

@@ -12,9 +12,13 @@ import { Database, type DatabaseOptions } from './database.ts'
 import { calls, events } from './events.ts'
 import { forkConversation } from './fork-and-delete.ts'
 import { HintChannel, type HintChannelOptions } from './hints.ts'
+import { postgresJobs } from './jobs.ts'
 import { leases, movedLogs } from './leases.ts'
+import { PostgresLiveBus } from './live-bus.ts'
+import { postgresNodes } from './nodes.ts'
 import { postgresOutbox } from './outbox.ts'
 import { blobs, modelCalls, snapshots, summaries } from './records.ts'
+import { postgresSteering } from './steering.ts'
 import { postgresUpkeep } from './upkeep/upkeep.ts'
 
 /** Options of `postgresStore`. */
@@ -30,7 +34,7 @@ export type PostgresStoreOptions = StoreOptions & {
   readonly directConnectionString?: string
   /** The schema of the tables; created on first use. Default: 'perdure'. */
   readonly schema?: string
-  /** Connections in the pool; one of them is kept free for renewing leases. Hints between processes use one more. Default: 10. */
+  /** Connections in the pool; one of them is kept free for renewing leases. Hints between processes use one more, and live text a third that is opened with the first turn or watcher. Default: 10. */
   readonly max?: number
   /** How long a statement waits for a new or free connection. Default: 10,000. */
   readonly connectTimeoutMs?: number
@@ -82,6 +86,7 @@ export function postgresDriver(
   database: Database = new Database(options),
 ): Driver {
   const hints = new HintChannel(options)
+  const liveBus = new PostgresLiveBus(options)
   const commit = commitChange(database, options.max)
   const takerOf = (
     tenant: string,
@@ -117,11 +122,15 @@ export function postgresDriver(
     ...snapshots(database),
     fork: forkConversation(database),
     upkeep: postgresUpkeep(database),
+    jobs: postgresJobs(database),
     outbox: postgresOutbox(database),
     accounts: postgresAccounts(database),
+    liveBus,
+    nodes: postgresNodes(database),
+    steering: postgresSteering(database),
     watchOthers: (emit) => hints.listen(emit),
     async close() {
-      await hints.close()
+      await Promise.all([hints.close(), liveBus.close()])
       await database.close()
     },
   }

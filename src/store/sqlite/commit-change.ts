@@ -17,6 +17,7 @@ import { isDeleted } from './fork-and-delete.ts'
 import { leaseIn, nextEpoch, setLease } from './leases.ts'
 import { referToBlobs } from './records.ts'
 import { limitReached } from './slots.ts'
+import { pauseOf } from './steering.ts'
 
 /** Must run inside a transaction. Decides by reading only, so that a refused change leaves no trace in its group. */
 export function commitChange(db: Database, tenant: string, id: string, change: PreparedChange): CommitOutcome {
@@ -26,7 +27,10 @@ export function commitChange(db: Database, tenant: string, id: string, change: P
   if (settled) return settled.type === 'ok' ? withLeaseOfFirstTime(db, settled, head, change, now) : settled
   const lastSeq = head?.lastSeq ?? 0
   const seq = lastSeq + change.events.length
-  const { lease, epoch, limited } = leaseAfter(db, tenant, head, change, now)
+  const agent = change.attrs.agent ?? head?.agent ?? null
+  // Asked only where the change wants a lease.
+  const isPaused = change.acquires !== null && pauseOf(db, { tenant, id, agent }) !== null
+  const { lease, epoch, limited } = leaseAfter(db, tenant, head, isPaused ? { ...change, acquires: null } : change, now)
   const cid = head ? head.cid : createConversation(db, tenant, id, change, now)
   if (head) updateConversation(db, head, change, lease, now)
   else if (typeof lease === 'object') setLease(db, cid, lease)

@@ -5,6 +5,7 @@ import { FreeSlots } from '../slots.ts'
 import type { DueWorkQuery } from '../store.ts'
 import type { Database } from './database.ts'
 import { heldCounts, passes } from './slots.ts'
+import { hasPauses, isNotPaused } from './steering.ts'
 
 const columns = 'tenant, id, agent, wake_at AS wakeAt'
 const agenda = 'FROM conversations INDEXED BY conversations_agenda WHERE'
@@ -28,18 +29,20 @@ export function findDue(
 ): ConversationRef[] {
   const now = Date.now()
   const agents = [...new Set(given)]
-  const lapsed = lapsedRows(db, agents, { limit, suspects, now })
-  const passing = limits ? passingRows(db, agents, { limit, now }) : []
+  // Where nothing is paused, the statements do not ask for it.
+  const notPaused = hasPauses(db) ? `AND ${isNotPaused}` : ''
+  const lapsed = lapsedRows(db, agents, { limit, suspects, now, notPaused })
+  const passing = limits ? passingRows(db, agents, { limit, now, notPaused }) : []
   const known = new Set(passing.map(keyOf))
   const others = lapsed.filter((row) => !known.has(keyOf(row)))
   const slots = limits ? new FreeSlots(limits, heldCounts(db, now)) : null
   const left = limit - passing.length
-  const unlessPassing = limits ? `AND NOT ${passes}` : ''
+  const unlessPassing = `${notPaused} ${limits ? `AND NOT ${passes}` : ''}`
   const rowsOfAgent = `SELECT ${columns} ${agenda} ${isFree} AND tenant = ? AND wake_at <= ? ${unlessPassing} ${soonest}`
   const rows = {
     tenantsAfter: (tenant: string | null, most: number) => {
       const after = others.map((row) => row.tenant).filter((name) => tenant === null || name > tenant)
-      const found = agents.flatMap((agent) => tenantsOf(db, agent, tenant ?? '', { limit: most, now }))
+      const found = agents.flatMap((agent) => tenantsOf(db, agent, tenant ?? '', { limit: most, now, notPaused }))
       return [...new Set([...after, ...found])].sort().slice(0, most)
     },
     rowsOf: (tenant: string, free: readonly string[], most: number) => [
@@ -51,10 +54,10 @@ export function findDue(
   return [...passing, ...fair].map(({ tenant, id }) => ({ tenant, id }))
 }
 
-type Bounds = { readonly limit: number; readonly now: number }
+type Bounds = { readonly limit: number; readonly now: number; readonly notPaused: string }
 
 /** A step of the walk for each tenant, however many conversations it has. */
-function tenantsOf(db: Database, agent: string, after: string, { limit, now }: Bounds): string[] {
+function tenantsOf(db: Database, agent: string, after: string, { limit, now, notPaused }: Bounds): string[] {
   const next = (than: string) =>
     `SELECT tenant ${agenda} ${isFree} AND tenant > ${than} AND wake_at IS NOT NULL ORDER BY tenant LIMIT 1`
   return db
@@ -64,7 +67,7 @@ function tenantsOf(db: Database, agent: string, after: string, { limit, now }: B
          UNION ALL SELECT (${next('walk.tenant')}), steps + 1 FROM walk WHERE walk.tenant IS NOT NULL AND steps < ${mostSteps}
        )
        SELECT tenant FROM walk WHERE tenant IS NOT NULL
-         AND EXISTS (SELECT 1 ${agenda} ${isFree} AND conversations.tenant = walk.tenant AND wake_at <= ?) LIMIT ?`,
+         AND EXISTS (SELECT 1 ${agenda} ${isFree} AND conversations.tenant = walk.tenant AND wake_at <= ? ${notPaused}) LIMIT ?`,
       ...[agent, after, agent, agent, now, limit],
     )
     .map(({ tenant }) => tenant)
@@ -73,13 +76,13 @@ function tenantsOf(db: Database, agent: string, after: string, { limit, now }: B
 function lapsedRows(
   db: Database,
   agents: readonly string[],
-  { limit, suspects, now }: Bounds & { readonly suspects: number },
+  { limit, suspects, now, notPaused }: Bounds & { readonly suspects: number },
 ): DueConversation[] {
   const rows = (condition: string, most: number) =>
     soonestFirst(
       agents.flatMap((agent) =>
         db.all<DueConversation>(
-          `SELECT ${columns} ${agenda} ${heldNoLonger} AND ${condition} ${soonest}`,
+          `SELECT ${columns} ${agenda} ${heldNoLonger} ${notPaused} AND ${condition} ${soonest}`,
           now,
           agent,
           now,
@@ -91,10 +94,10 @@ function lapsedRows(
   return soonestFirst([...rows(`${isSuspect} IS NOT TRUE`, limit), ...suspected])
 }
 
-function passingRows(db: Database, agents: readonly string[], { limit, now }: Bounds): DueConversation[] {
+function passingRows(db: Database, agents: readonly string[], { limit, now, notPaused }: Bounds): DueConversation[] {
   return db.all<DueConversation>(
     `SELECT ${columns} FROM conversations INDEXED BY conversations_passing
-     WHERE wake_at <= ? AND ${passes} AND lease_holder IS NULL AND agent IN (SELECT value FROM json_each(?)) ${soonest}`,
+     WHERE wake_at <= ? AND ${passes} AND lease_holder IS NULL AND agent IN (SELECT value FROM json_each(?)) ${notPaused} ${soonest}`,
     now,
     JSON.stringify(agents),
     limit,

@@ -17,6 +17,7 @@ import type { WatchedLog } from '../store.ts'
 import { isQuarantined, lastAt, lastSeq } from './columns.ts'
 import type { Database } from './database.ts'
 import { limitReached, passes } from './slots.ts'
+import { pauseOf } from './steering.ts'
 
 export function claimLease(
   db: Database,
@@ -27,7 +28,7 @@ export function claimLease(
   options: Required<ClaimOptions>,
 ): ClaimOutcome {
   const found = findLease(db, tenant, id)
-  if (!found) return { type: 'held' }
+  if (!found || pauseOf(db, { tenant, id, agent: found.agent })) return { type: 'held' }
   const now = Date.now()
   const { cid, agent, passes } = found
   const reached = (limits: SlotLimits) => (passes ? null : limitReached(db, { cid, tenant, agent }, limits, now))

@@ -18,6 +18,7 @@ import { findDue } from './find-due.ts'
 import { deleteConversation, deleteTenant, forkConversation } from './fork-and-delete.ts'
 import { GroupCommit } from './group-commit.ts'
 import { watchOthers } from './hints.ts'
+import { sqliteJobs } from './jobs.ts'
 import {
   claimLease,
   movedLogs,
@@ -27,6 +28,7 @@ import {
   takeBackLapse,
   unquarantine,
 } from './leases.ts'
+import { sqliteNodes } from './nodes.ts'
 import { sqliteOutbox } from './outbox.ts'
 import {
   gcModelCalls,
@@ -39,6 +41,7 @@ import {
   putSnapshot,
   putSummary,
 } from './records.ts'
+import { sqliteSteering } from './steering.ts'
 import { sqliteUpkeep } from './upkeep/upkeep.ts'
 
 /** Options of `sqliteStore`. */
@@ -130,8 +133,11 @@ export function sqliteDriver({ path, busyTimeoutMs, logger }: SqliteDriverOption
     putSnapshot: (tenant, id, snapshot) => commits.write((db) => putSnapshot(db, tenant, id, snapshot)),
     getSnapshot: (tenant, id) => connection.read((db) => getSnapshot(db, tenant, id)),
     upkeep: sqliteUpkeep(connection, commits),
+    jobs: sqliteJobs(connection, commits),
     outbox: sqliteOutbox(connection, commits),
     accounts: sqliteAccounts(connection, commits),
+    nodes: sqliteNodes(connection, commits),
+    steering: sqliteSteering(connection, commits),
     watchOthers: (emit) => watchOthers(connection, logger, emit),
     async close() {
       connection.close()
