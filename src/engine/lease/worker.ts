@@ -75,9 +75,7 @@ export class Worker implements WorkStarter {
     this.#search = new WorkSearch(node, this.#claims, this.#skipped, {
       room: () => this.#room,
       begin: (taken) => this.#begin(taken),
-      onFull: () => {
-        this.#isFull = true
-      },
+      onFull: () => void (this.#isFull = true),
     })
     this.#drain = new NodeDrain(node.clock, () => this.#taken.values())
     this.#shutdown = node.snapshots ? new ShutdownSnapshots(node) : null
@@ -118,8 +116,7 @@ export class Worker implements WorkStarter {
         const { turnLimits } = this.#node
         if (name === null || !canTake || turnLimits?.areOthersFirst(ref.tenant, name)) return {}
         askedAt = momentOf(this.#node.clock)
-        const limits = turnLimits?.forClaim(ref.tenant, name)
-        const limited = limits ? { limits } : {}
+        const limited = turnLimits ? { limits: turnLimits.forClaim(ref.tenant, name) } : {}
         return { acquire: { holder: this.#node.holder, ttlMs: this.#node.leaseMs, suspects: false, ...limited } }
       },
       granted: ({ epoch, limited }, known = null) => {
