@@ -83,6 +83,8 @@ export {
 } from './define/scope.ts'
 export { type Shape, type ShapeAttributes, shape } from './define/shape.ts'
 export type { Retention, Tool, ToolArgs, ToolInput, ToolName, ToolResultOf, ToolSet } from './define/tool.ts'
+export type { AskedByTool, ToolAnswer, ToolQuestionAttributes } from './define/tool-question.ts'
+export type { ToolSource } from './define/tool-source.ts'
 export {
   type AnyState,
   type ContextMessage,
@@ -171,6 +173,7 @@ export type { Readiness } from './runtime/readiness.ts'
 export type { ResumeOptions } from './runtime/resume-session.ts'
 export type { Runtime, RuntimeOptions, Verbs, Work } from './runtime/runtime.ts'
 export type { SignedFiles } from './runtime/signed-files.ts'
+export type { StateSigner } from './runtime/signed-states.ts'
 export {
   type Lifecycle,
   type LoadContext,

@@ -30,6 +30,7 @@ import type { ChangesFor } from './read/tenant-changes.ts'
 import type { Totals, TotalsFilter } from './read/totals.ts'
 import type { Readiness } from './readiness.ts'
 import type { SignedFiles } from './signed-files.ts'
+import type { StateSigner } from './signed-states.ts'
 
 /** What `createRuntime` takes. */
 export type RuntimeOptions<Agents extends readonly Agent[] = readonly Agent[]> = IdentityOptions & {
@@ -198,6 +199,8 @@ export type Runtime<Agents extends readonly Agent[] = readonly Agent[]> = Verbs<
   steeringActs(page?: SteeringPage): Promise<SteeringAct[]>
   /** Addresses of files that work without an identity for a while. For servers. */
   readonly signedFiles: SignedFiles
+  /** Signs what comes back with the next request. For servers. */
+  readonly signedStates: StateSigner
   /** Whether the store answers and the worker finds its work, for health checks. Never rejects; takes at most two seconds. */
   readiness(): Promise<Readiness>
   /** Takes no more work, waits up to `drainMs` for what runs, and records what was started and did not finish. The store stays open. */

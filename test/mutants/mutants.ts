@@ -26,6 +26,7 @@ import { lastingMutants } from './lasting-mutants.ts'
 import { leaseMutants } from './lease-mutants.ts'
 import { limitsMutants } from './limits-mutants.ts'
 import { liveMutants } from './live-mutants.ts'
+import { mcpMutants } from './mcp-mutants.ts'
 import type { Mutant } from './mutant.ts'
 import { noteMutants } from './note-mutants.ts'
 import { operatorMutants } from './operator-mutants.ts'
@@ -99,6 +100,7 @@ export const mutants: readonly Mutant[] = [
   ...lastingMutants,
   ...limitsMutants,
   ...poisonMutants,
+  ...mcpMutants,
   ...noteMutants,
   ...sessionMutants,
   ...restoreMutants,

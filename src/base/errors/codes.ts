@@ -61,6 +61,7 @@ export const errorCodes = {
   snapshot_load_failed: { family: 'store', status: 503 },
   watcher_lagged: { family: 'conflict', status: 409 },
   context_overflow: { family: 'usage', status: 413 },
+  mcp_server_failed: { family: 'tool', status: 502 },
   flow_diverged: { family: 'determinism', status: 409 },
   flow_step_failed: { family: 'tool', status: 500 },
   no_such_flow: { family: 'not_found', status: 404 },

@@ -11,6 +11,7 @@ import type { EngineNode } from '../node.ts'
 import { startTitle } from './background-calls.ts'
 import { Owner } from './owner.ts'
 import type { TurnContext } from './turn-context.ts'
+import { TurnTools } from './turn-tools.ts'
 import { mayCallModel } from './wait-for-account.ts'
 
 /** A conversation and the lease to work on it under. `known`: the log as the commit left it that brought the lease. */
@@ -50,6 +51,7 @@ export async function workOnConversation(
     node,
     ref,
     agent,
+    tools: new TurnTools(agent, node),
     store,
     channel,
     live: channel.voice(lease.epoch),

@@ -122,7 +122,9 @@ async function run(
     return { type: 'postponed', inMs: putOffMs }
   }
   memory.calibration = calibrate(memory.calibration, estimated, message.usage.inputTokens)
-  const finished = finishMessage({ ...written.end(), message, seen: state.lastSeq, turn, turnState }, context, signal)
+  const { toolSet } = call.agent
+  const streamed = { ...written.end(), message, seen: state.lastSeq, turn, turnState, toolSet }
+  const finished = finishMessage(streamed, context, signal)
   const [outcome] = await Promise.all([finished, audit.written()])
   return outcome
 }
@@ -133,8 +135,10 @@ type Prepared =
 
 /** Runs the pre-hooks. What a durable one adds is in the log before the model is called. */
 async function prepare(step: ModelStep, context: TurnContext, loop: Loop, signal: AbortSignal): Promise<Prepared> {
-  const { agent, ref, scopes } = context
+  const { ref, scopes } = context
   const { clock, logger } = context.node
+  const sourced = context.tools.agentFor(step.turnId)
+  const agent = sourced instanceof Promise ? await sourced : sourced
   const state = loop.state()
   const turnState = stateOfTurn(state, step.turnId)
   const opened = turnState.items.find((item) => item.type === 'user')
