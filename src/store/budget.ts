@@ -20,7 +20,7 @@ export type AccountBudget = {
 }
 
 /** Of an account that was never used. */
-export const freshBudget: AccountBudget = { minute: 0, spent: nothing(), before: nothing(), pausedUntil: 0 }
+const freshBudget: AccountBudget = { minute: 0, spent: nothing(), before: nothing(), pausedUntil: 0 }
 
 function nothing(): Spending {
   return { requests: 0, tokens: 0 }

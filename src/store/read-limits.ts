@@ -39,10 +39,10 @@ export function readAcquire({ holder, ttlMs, suspects, limits }: Asked): Acquire
 }
 
 /** Of a claim without limits. */
-export const noLimits: SlotLimits = {}
+const noLimits: SlotLimits = {}
 
 /** Checks the limits of a claim. */
-export function readSlotLimits(input: SlotLimits): SlotLimits {
+function readSlotLimits(input: SlotLimits): SlotLimits {
   const { tenant, agent, account } = readOptions('limits', input, ['tenant', 'agent', 'account'])
   if (tenant !== undefined) checkWhole('limits.tenant', tenant, 1)
   if (agent !== undefined) checkWhole('limits.agent', agent, 1)

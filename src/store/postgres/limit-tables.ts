@@ -3,7 +3,7 @@ import { isNotPaused, isSuspect, nowMs } from './columns.ts'
 import { createCommitFunction } from './commit-function.ts'
 
 /** For a row under the alias c: sessions, children and turns that are being cancelled are under no limit. */
-export const passes = "(c.terminating OR c.child_of IS NOT NULL OR c.kind = 'flow')"
+const passes = "(c.terminating OR c.child_of IS NOT NULL OR c.kind = 'flow')"
 
 /** For a row under the alias c: it holds a slot. Read by the index of what is held, which has a row for each place on all nodes. */
 export const holdsSlot = `c.holder IS NOT NULL AND c.holder <> '${quarantineHolder}' AND c.leased_until > ${nowMs} AND c.kind = 'conversation'`
