@@ -8,15 +8,16 @@ function due(counts: Readonly<Record<string, number>>, agent = 'support'): DueCo
   )
 }
 
+const tenantsIn = (rows: readonly DueConversation[]) => [...new Set(rows.map(({ tenant }) => tenant))].sort()
+
 /** `reads`: how many rows were asked for. */
 function rowsOver(all: readonly DueConversation[]) {
   const reads = { rows: 0 }
   const rows: DueRows = {
-    tenantsAfter: (after, limit) =>
-      [...new Set(all.map(({ tenant }) => tenant))]
-        .sort()
-        .filter((tenant) => after === null || tenant > after)
-        .slice(0, limit),
+    tenantsAfter: (after, limit) => {
+      const later = tenantsIn(all).filter((tenant) => after === null || tenant > after)
+      return { tenants: later.slice(0, limit), stoppedAt: null }
+    },
     rowsOf: (tenant, agents, limit) => {
       const found = agents.flatMap((agent) =>
         all.filter((row) => row.tenant === tenant && row.agent === agent).slice(0, limit),
@@ -75,4 +76,31 @@ test('free slots are given out once, over tenants, agents and accounts', () => {
   const of = (agent: string) => found.filter((row) => row.agent === agent).length
   expect([of('support'), of('sales'), of('flow:f')]).toEqual([1, 3, 2])
   expect(found.filter(({ tenant, agent }) => tenant === 'a' && agent !== 'flow:f').length).toBeLessThanOrEqual(2)
+})
+
+test('where a walk was ended by its bound, the next search goes on there, also beside a tenant that is always due', () => {
+  const all = due({ a: 9, z: 1 })
+  // Between them are tenants that are due later: a walk that begins before `m` ends there, and one that begins there ends at `q`.
+  const tenantsAfter: DueRows['tenantsAfter'] = (after) => {
+    const [from, to] = [after ?? '', (after ?? '') < 'm' ? 'm' : (after ?? '') < 'q' ? 'q' : null]
+    const tenants = tenantsIn(all).filter((tenant) => tenant > from && (to === null || tenant <= to))
+    return { tenants, stoppedAt: to }
+  }
+  const { rows } = rowsOver(all)
+  const search = new FairSearch()
+  const next = () => {
+    const found = search.find({ agents: ['support'], limit: 2, slots: null }, { ...rows, tenantsAfter })
+    return tenantsIn(found).join()
+  }
+  expect([next(), next(), next(), next()]).toEqual(['a', 'a', 'a,z', 'a'])
+})
+
+test('a probe moves the search only where it found nothing', () => {
+  const { rows } = rowsOver(due({ a: 5, b: 5, c: 5 }))
+  const search = new FairSearch()
+  const next = (of: FairSearch) => of.find({ agents: ['support'], limit: 1, slots: null }, rows)[0]!.tenant
+  expect(search.probe((probe) => next(probe) === 'a')).toBe(true)
+  expect(next(search)).toBe('a')
+  expect(search.probe((probe) => next(probe) === 'a')).toBe(false)
+  expect(next(search)).toBe('c')
 })

@@ -16,6 +16,7 @@ import { limits } from './conformance/limits.ts'
 import { nodes } from './conformance/nodes.ts'
 import { outbox } from './conformance/outbox.ts'
 import { owners } from './conformance/owners.ts'
+import { pausedLimits } from './conformance/paused-limits.ts'
 import { pauses } from './conformance/pauses.ts'
 import { quarantine } from './conformance/quarantine.ts'
 import { keys, refusedCommits } from './conformance/refused-commits.ts'
@@ -122,6 +123,7 @@ const promises: readonly ((suite: Suite) => void)[] = [
   jobs,
   nodes,
   pauses,
+  pausedLimits,
 ]
 
 /** What the suite needs from a test runner. vitest and jest fit as they are, `node:test` with the `expect` package. */

@@ -8,7 +8,6 @@ const hints = (test: string): Case => ({ file: 'src/store/postgres/hints.test.ts
 const postgres = (test: string): Case => ({ file: 'src/store/postgres/postgres-store.test.ts', test })
 const memory = (test: string): Case => ({ file: 'src/store/memory/memory-store.test.ts', test })
 
-const leaves = 'a conversation is left alone until its log is longer, or however long it is'
 const named = 'of named conversations those are taken that are due, and no others'
 const lapses = 'of those with lapses no more are taken than asked for, and they are counted'
 const naming =
@@ -62,7 +61,7 @@ const planted: readonly (readonly [name: string, file: string, find: string, rep
     'src/store/postgres/claim-due.ts',
     'AND NOT ${isLeftAlone}',
     '',
-    postgres(leaves),
+    postgres(named),
   ],
   [
     'postgres: named conversations are taken though they are held',

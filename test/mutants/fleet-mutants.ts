@@ -84,4 +84,26 @@ export const fleetMutants: readonly Mutant[] = [
     ],
     killedBy: [node('takes no more work, hands over what it holds in time, and works again when it is told to')],
   },
+  {
+    name: 'steering: a node that drains is named for work',
+    edits: [
+      {
+        file: 'src/engine/lease/worker.ts',
+        find: '    this.#search.setTaker(drainMs === null)\n',
+        replace: '',
+      },
+    ],
+    killedBy: [{ file: 'src/engine/lease/worker.test.ts', test: 'while it drains, others do not name this process' }],
+  },
+  {
+    name: 'steering: the search stops at the same tenant each time (sqlite)',
+    edits: [
+      {
+        file: 'src/store/sqlite/find-due.ts',
+        find: 'stoppedAt: last?.steps === mostSteps ? last.tenant : null',
+        replace: 'stoppedAt: null',
+      },
+    ],
+    killedBy: [sqlite('a tenant is served behind any number of others whose wake-ups are later')],
+  },
 ]

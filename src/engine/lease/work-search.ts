@@ -42,7 +42,10 @@ export class WorkSearch {
   /** Due, as a hint said, and for this process to take. */
   #named = new Map<string, ConversationRef>()
   #isLookingLater = false
-  #unannounce: () => void = () => {}
+  /** Null while others must not name this process. */
+  #unannounce: (() => void) | null = null
+  #isTaker = true
+  #isStarted = false
   /** After a search that failed, by a clock that only goes forward. */
   #notBefore = 0
   /** When the search succeeded last, by a clock that only goes forward. */
@@ -57,8 +60,8 @@ export class WorkSearch {
   }
 
   start(): void {
-    const { store, holder } = this.#node
-    this.#unannounce = store.announce?.({ holder, agents: () => this.#agents }) ?? (() => {})
+    this.#isStarted = true
+    this.#announce()
     this.#every(this.#node.pollMs, () => this.look())
     void this.look()
   }
@@ -66,9 +69,15 @@ export class WorkSearch {
   /** Resolves when the last claim has been answered, and what it brought that cannot be begun has been released. */
   async close(): Promise<void> {
     this.#isClosed = true
-    this.#unannounce()
+    this.#announce()
     for (const cancel of this.#cancelTimers) cancel()
     await this.#looking
+  }
+
+  /** Whether others may name this process for what is due. */
+  setTaker(isTaker: boolean): void {
+    this.#isTaker = isTaker
+    this.#announce()
   }
 
   /** Whether the last successful search was many polling intervals ago. */
@@ -154,6 +163,16 @@ export class WorkSearch {
       else this.#worker.onFull()
     }
     await Promise.all(taken.map((one) => this.#worker.begin(one)))
+  }
+
+  #announce(): void {
+    const { store, holder } = this.#node
+    if (this.#isTaker && this.#isStarted && !this.#isClosed)
+      this.#unannounce ??= store.announce?.({ holder, agents: () => this.#agents }) ?? null
+    else {
+      this.#unannounce?.()
+      this.#unannounce = null
+    }
   }
 
   get #agents(): string[] {

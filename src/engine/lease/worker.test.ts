@@ -183,6 +183,29 @@ describe('looking for work', () => {
     expect(announced).toEqual(['here flow:f', 'gone'])
   })
 
+  test('while it drains, others do not name this process', async () => {
+    const { worker, pass, store } = workingNode([asks])
+    const announced: string[] = []
+    const announce: Store['announce'] = () => {
+      announced.push('here')
+      return () => void announced.push('gone')
+    }
+    Object.assign(store, { announce })
+    // An operator may be faster than the start.
+    worker.drain(1_000)
+    worker.startPolling(noAgents)
+    await pass(0)
+    expect(announced).toEqual([])
+    worker.drain(null)
+    expect(announced).toEqual(['here'])
+    for (const drainMs of [1_000, 1_000, null]) worker.drain(drainMs)
+    expect(announced).toEqual(['here', 'gone', 'here'])
+    await worker.close(0)
+    worker.drain(1_000)
+    worker.drain(null)
+    expect(announced).toEqual(['here', 'gone', 'here', 'gone'])
+  })
+
   test('for named conversations takes no more than there is room for, and the others when there is', async () => {
     const { flow, running, end } = held()
     const { worker, pass, store, types, meddle } = workingNode([flow], { maxConcurrentTurns: 1, pollMs: 60_000 })

@@ -219,6 +219,7 @@ export class Worker implements WorkStarter {
 
   /** Takes nothing more, and hands over what it still holds after `drainMs`; null: works again. */
   drain(drainMs: number | null): void {
+    this.#search.setTaker(drainMs === null)
     if (drainMs !== null) return this.#drain.begin(drainMs)
     this.#drain.end()
     this.#look()

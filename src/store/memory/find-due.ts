@@ -37,8 +37,10 @@ export function findDue(
       : search.find(
           { agents, limit: left, slots },
           {
-            tenantsAfter: (last, most) =>
-              tenants.filter((tenant) => last === null || byteOrder(tenant, last) > 0).slice(0, most),
+            tenantsAfter: (last, most) => {
+              const later = tenants.filter((tenant) => last === null || byteOrder(tenant, last) > 0)
+              return { tenants: later.slice(0, most), stoppedAt: null }
+            },
             rowsOf: (tenant, free, most) =>
               free.flatMap((agent) =>
                 byTenant

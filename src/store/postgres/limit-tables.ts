@@ -1,5 +1,5 @@
 import { quarantineHolder } from '../lease.ts'
-import { isNotPaused, isSuspect, nowMs } from './columns.ts'
+import { isNotPaused, isSuspect, isTenantPaused, nowMs } from './columns.ts'
 import { createCommitFunction } from './commit-function.ts'
 
 /** For a row under the alias c: sessions, children and turns that are being cancelled are under no limit. */
@@ -11,7 +11,7 @@ export const holdsSlot = `c.holder IS NOT NULL AND c.holder <> '${quarantineHold
 /** The agent and the tenant as one value. Names have no control characters, so the tenants of an agent are next to each other, and in their order. */
 const line = (agent: string, tenant: string): string => `(${agent} || E'\\n' || ${tenant})`
 
-/** The most tenants that a search steps over for each agent. */
+/** The most tenants that a search steps over for each agent, one after the other. */
 const mostSteps = 5_000
 /** About the most rows that a search reads of each agent before it chooses among them. */
 const mostRows = 4_096
@@ -19,13 +19,13 @@ const mostRows = 4_096
 /**
  * Limits count leases, and due work is found by agent and tenant. `account`: of the lease, and counts for nothing without one. `terminating`: the open turn is being
  * cancelled. Nodes of an earlier version do not write them: their leases count for no account, and their cancels wait for a slot like messages do. They look for work
- * by the index of wake-ups, so it stays. The new one has expressions that no other has, so that it is used also while the table has no statistics.
+ * by the index of wake-ups, so it stays. The new ones have expressions that no other has, so that they are used also while the table has no statistics.
  */
 export const limits = (schema: string): string => `
   ALTER TABLE ${schema}.conversations ADD COLUMN account text COLLATE "C", ADD COLUMN terminating boolean NOT NULL DEFAULT false;
   CREATE INDEX conversations_waiting ON ${schema}.conversations ((${line('agent', 'tenant')}), (wake_at + 0))
     WHERE wake_at IS NOT NULL AND holder IS NULL;
-  CREATE INDEX conversations_passing ON ${schema}.conversations (wake_at)
+  CREATE INDEX conversations_passing ON ${schema}.conversations ((wake_at - 0))
     WHERE wake_at IS NOT NULL AND (terminating OR child_of IS NOT NULL OR kind = 'flow');
   CREATE TABLE ${schema}.accounts (name text COLLATE "C" PRIMARY KEY, budget text NOT NULL);
   ${reachedLimit(schema)}
@@ -96,14 +96,20 @@ const fairDue = (schema: string): string => `
   #variable_conflict use_column
   DECLARE
     v_now bigint := ${nowMs};
-    v_agents text[] := p_agents;
+    -- Without those that are paused in every tenant.
+    v_running text[] := ARRAY(
+      SELECT a FROM unnest(p_agents) a WHERE NOT EXISTS (SELECT FROM ${schema}.pauses p WHERE p.kind = 'agent' AND p.tenant = '' AND p.name = a)
+    );
+    v_agents text[] := v_running;
     v_tenants text[];
+    v_has_stopped boolean;
     v_full text[] := '{}';
     v_agent_rooms jsonb := '{}';
     v_account_rooms jsonb := '{}';
     v_tenant_held jsonb := '{}';
     v_share bigint;
   BEGIN
+    IF cardinality(v_running) = 0 THEN RETURN; END IF;
     IF p_limits IS NOT NULL THEN
       ${lockSlots(schema)};
       SELECT coalesce(jsonb_object_agg(h.tenant, h.n), '{}') INTO v_tenant_held
@@ -121,7 +127,7 @@ const fairDue = (schema: string): string => `
           SELECT c.account, count(*) AS n FROM ${schema}.conversations c WHERE ${holdsSlot} AND c.account IS NOT NULL GROUP BY c.account
         ) h ON h.account = l.account;
       v_agents := ARRAY(
-        SELECT a FROM unnest(p_agents) a
+        SELECT a FROM unnest(v_running) a
         WHERE coalesce((v_agent_rooms ->> a)::bigint, 1) > 0
           AND coalesce((v_account_rooms ->> (p_limits -> a ->> 'account'))::bigint, 1) > 0
       );
@@ -129,39 +135,53 @@ const fairDue = (schema: string): string => `
         WHERE h.value::bigint >= coalesce((p_tenants ->> h.key)::bigint, p_tenant_limit);
     END IF;
 
-    v_tenants := ARRAY(
-      WITH RECURSIVE walk (lap, agent, tenant, steps) AS (
-        SELECT l.lap, a.agent, (${nextTenant(schema, 'a.agent', "CASE WHEN l.lap = 0 THEN coalesce(p_after, '') ELSE '' END")}), 1
-          FROM unnest(v_agents) a (agent), (VALUES (0), (1)) l (lap)
-        UNION ALL
-        SELECT w.lap, w.agent, (${nextTenant(schema, 'w.agent', 'w.tenant')}), w.steps + 1
-          FROM walk w WHERE w.tenant IS NOT NULL AND w.steps < ${mostSteps} AND (w.lap = 0 OR w.tenant <= p_after)
-      )
-      SELECT t.tenant FROM (
-        SELECT w.tenant, min(w.lap) AS lap FROM walk w WHERE w.tenant IS NOT NULL
-          AND (p_limits IS NULL OR NOT p_limits ? w.agent OR NOT w.tenant = ANY (v_full))
-          -- A value, because EXISTS may become a join that reads all due rows for each tenant.
-          AND (SELECT r.id FROM (${rowsOf(schema, 'w.agent', 'w.tenant')} LIMIT 1) r) IS NOT NULL
-        GROUP BY w.tenant
-      ) t ORDER BY t.lap, t.tenant LIMIT p_limit
-    );
+    WITH RECURSIVE walk (lap, agent, tenant, steps) AS (
+      SELECT l.lap, a.agent, (${nextTenant(schema, 'a.agent', "CASE WHEN l.lap = 0 THEN coalesce(p_after, '') ELSE '' END")}), 1
+        FROM unnest(v_agents) a (agent), (VALUES (0), (1)) l (lap)
+      UNION ALL
+      SELECT w.lap, w.agent, (${nextTenant(schema, 'w.agent', 'w.tenant')}), w.steps + 1
+        FROM walk w WHERE w.tenant IS NOT NULL AND w.steps < ${mostSteps} AND (w.lap = 0 OR w.tenant <= p_after)
+    ), first AS (
+      SELECT w.tenant, min(w.lap) AS lap FROM walk w WHERE w.tenant IS NOT NULL
+        AND (p_limits IS NULL OR NOT p_limits ? w.agent OR NOT w.tenant = ANY (v_full))
+        -- A value, because EXISTS may become a join that reads all due rows for each tenant. Of a paused tenant, no row is read.
+        AND CASE WHEN ${isTenantPaused(schema, 'w.tenant')} THEN NULL ELSE (
+          SELECT r.id FROM (${rowsOf(schema, 'w.agent', 'w.tenant')} LIMIT 1) r
+        ) END IS NOT NULL
+      GROUP BY w.tenant ORDER BY 2, 1 LIMIT p_limit
+    )
+    SELECT coalesce((SELECT array_agg(f.tenant ORDER BY f.lap, f.tenant) FROM first f), '{}'),
+        EXISTS (SELECT FROM walk w WHERE w.steps >= ${mostSteps} AND w.tenant IS NOT NULL)
+      INTO v_tenants, v_has_stopped;
+    -- Behind so many tenants whose wake-ups are all later, or that are paused, others are found by their wake-ups.
+    IF v_has_stopped AND cardinality(v_tenants) < p_limit THEN
+      v_tenants := v_tenants || ARRAY(
+        SELECT DISTINCT d.tenant FROM (
+          SELECT c.tenant FROM ${schema}.conversations c
+          WHERE c.wake_at <= v_now AND c.epoch IS NULL AND c.agent = ANY (v_agents) AND NOT ${isLeftAlone} AND ${isNotPaused(schema)}
+            AND (p_limits IS NULL OR NOT p_limits ? c.agent OR NOT c.tenant = ANY (v_full)) AND NOT c.tenant = ANY (v_tenants)
+          ORDER BY c.wake_at LIMIT p_limit - cardinality(v_tenants)
+        ) d
+      );
+    END IF;
     v_share := CASE WHEN cardinality(v_tenants) <= 8 THEN p_limit ELSE least(p_limit, ceil(${mostRows}.0 / cardinality(v_tenants))) END;
 
     RETURN QUERY
       WITH passing AS MATERIALIZED (
+        -- Not by its holder, which the index of what waits is for: that would be read whole.
         SELECT ${found} FROM ${schema}.conversations c
-        WHERE p_limits IS NOT NULL AND c.wake_at <= v_now AND ${passes} AND c.holder IS NULL AND c.agent = ANY (p_agents) AND NOT ${isLeftAlone}
+        WHERE p_limits IS NOT NULL AND c.wake_at - 0 <= v_now AND ${passes} AND c.epoch IS NULL AND c.agent = ANY (v_running) AND NOT ${isLeftAlone}
           AND ${isNotPaused(schema)}
-        ORDER BY c.wake_at LIMIT p_limit
+        ORDER BY c.wake_at - 0 LIMIT p_limit
       ), suspect AS MATERIALIZED (
         SELECT ${found} FROM ${schema}.conversations c
         WHERE c.holder IS NOT NULL AND c.leased_until <= v_now AND ${isSuspect} IS TRUE AND c.wake_at + 0 <= v_now
-          AND c.agent = ANY (p_agents) AND NOT ${isLeftAlone} AND ${isNotPaused(schema)}
+          AND c.agent = ANY (v_running) AND NOT ${isLeftAlone} AND ${isNotPaused(schema)}
         ORDER BY c.wake_at + 0 LIMIT p_suspects
       ), lapsed AS MATERIALIZED (
         SELECT ${found} FROM ${schema}.conversations c
         WHERE c.holder IS NOT NULL AND c.leased_until <= v_now AND ${isSuspect} IS NOT TRUE AND c.wake_at + 0 <= v_now
-          AND c.agent = ANY (p_agents) AND NOT ${isLeftAlone} AND ${isNotPaused(schema)}
+          AND c.agent = ANY (v_running) AND NOT ${isLeftAlone} AND ${isNotPaused(schema)}
         ORDER BY c.wake_at + 0 LIMIT p_limit
       ), others AS (
         SELECT r.tenant, r.id, a.agent, r.wake_at FROM unnest(v_agents) a (agent), unnest(v_tenants) t (tenant),

@@ -30,8 +30,8 @@ export async function searchLimits(
   )
   const { tenant } = limits
   const ofTenants = typeof tenant === 'function' ? await limitsOfTenants(database, agents, tenant) : null
-  // A tenant that came meanwhile waits for the next search.
-  const ofOthers = typeof tenant === 'function' ? 0 : (tenant ?? null)
+  // No limit is less than one. Those that were not asked about hold nothing: they came meanwhile, or are more than one search goes over.
+  const ofOthers = typeof tenant === 'function' ? 1 : (tenant ?? null)
   return [JSON.stringify(byAgent), ofOthers, ofTenants && JSON.stringify(ofTenants)]
 }
 

@@ -1,5 +1,5 @@
 import { type ClaimedRow, DueChoice, type PreparedClaim } from '../claim-due.ts'
-import { FairSearch } from '../fair-search.ts'
+import type { FairSearch } from '../fair-search.ts'
 import type { ConversationRef } from '../records.ts'
 import { getConversation } from './conversations.ts'
 import type { Database } from './database.ts'
@@ -24,15 +24,14 @@ export function claimDue(db: Database, search: FairSearch, claim: PreparedClaim)
 }
 
 /** Whether a claim would find anything. A process that has nothing to do must not write: others would wait for it. */
-export function mayClaim(db: Database, claim: PreparedClaim): boolean {
+export function mayClaim(db: Database, search: FairSearch, claim: PreparedClaim): boolean {
   const choice = new DueChoice(claim)
-  return db.snapshot(() =>
-    // With a search of its own: the place where the next claim begins must not move.
-    dueFor(db, new FairSearch(), claim, choice).some(({ tenant, id }) => {
+  const look = (probe: FairSearch) =>
+    dueFor(db, probe, claim, choice).some(({ tenant, id }) => {
       const row = choice.asksFor(tenant, id) ? getConversation(db, tenant, id) : null
       return row !== null && choice.takes(tenant, row)
-    }),
-  )
+    })
+  return db.snapshot(() => search.probe(look))
 }
 
 /** Of those that are asked for, each claim decides whether there is a slot. */

@@ -1,11 +1,11 @@
-import type { DueConversation, FairSearch } from '../fair-search.ts'
+import type { DueConversation, FairSearch, FoundTenants } from '../fair-search.ts'
 import { lapseWithinMs } from '../lease.ts'
 import type { ConversationRef } from '../records.ts'
 import { FreeSlots } from '../slots.ts'
 import type { DueWorkQuery } from '../store.ts'
 import type { Database } from './database.ts'
 import { heldCounts, passes } from './slots.ts'
-import { hasPauses, isNotPaused } from './steering.ts'
+import { hasPauses, isNotPaused, isTenantPaused } from './steering.ts'
 
 const columns = 'tenant, id, agent, wake_at AS wakeAt'
 const agenda = 'FROM conversations INDEXED BY conversations_agenda WHERE'
@@ -15,7 +15,7 @@ const heldNoLonger = 'lease_holder IS NOT NULL AND lease_until <= ? AND agent = 
 /** Whether a claim would find lapses. */
 const isSuspect = `(lapsed IS NOT NULL OR lease_until - claimed_at <= ${lapseWithinMs})`
 
-/** The most tenants that are stepped over, one after the other, because all their wake-ups are later. */
+/** The most tenants that one walk goes over, among them those whose wake-ups are all later and those that are paused. */
 const mostSteps = 1_000
 
 /**
@@ -28,9 +28,10 @@ export function findDue(
   { agents: given, limit, suspects = limit, limits }: DueWorkQuery,
 ): ConversationRef[] {
   const now = Date.now()
-  const agents = [...new Set(given)]
   // Where nothing is paused, the statements do not ask for it.
-  const notPaused = hasPauses(db) ? `AND ${isNotPaused}` : ''
+  const isPausing = hasPauses(db)
+  const notPaused = isPausing ? `AND ${isNotPaused}` : ''
+  const agents = isPausing ? runningAgents(db, given) : [...new Set(given)]
   const lapsed = lapsedRows(db, agents, { limit, suspects, now, notPaused })
   const passing = limits ? passingRows(db, agents, { limit, now, notPaused }) : []
   const known = new Set(passing.map(keyOf))
@@ -42,8 +43,9 @@ export function findDue(
   const rows = {
     tenantsAfter: (tenant: string | null, most: number) => {
       const after = others.map((row) => row.tenant).filter((name) => tenant === null || name > tenant)
-      const found = agents.flatMap((agent) => tenantsOf(db, agent, tenant ?? '', { limit: most, now, notPaused }))
-      return [...new Set([...after, ...found])].sort().slice(0, most)
+      const walks = agents.map((agent) => tenantsOf(db, agent, tenant ?? '', { limit: most, now, notPaused }))
+      const tenants = [...new Set([...after, ...walks.flatMap((walk) => walk.tenants)])].sort().slice(0, most)
+      return { tenants, stoppedAt: walks.map((walk) => walk.stoppedAt).reduce(earlier, null) }
     },
     rowsOf: (tenant: string, free: readonly string[], most: number) => [
       ...others.filter((row) => row.tenant === tenant && free.includes(row.agent)).slice(0, most),
@@ -56,21 +58,40 @@ export function findDue(
 
 type Bounds = { readonly limit: number; readonly now: number; readonly notPaused: string }
 
-/** A step of the walk for each tenant, however many conversations it has. */
-function tenantsOf(db: Database, agent: string, after: string, { limit, now, notPaused }: Bounds): string[] {
+/** A step of the walk for each tenant, however many conversations it has, and however many of them are paused with it. */
+function tenantsOf(db: Database, agent: string, after: string, { limit, now, notPaused }: Bounds): FoundTenants {
   const next = (than: string) =>
     `SELECT tenant ${agenda} ${isFree} AND tenant > ${than} AND wake_at IS NOT NULL ORDER BY tenant LIMIT 1`
-  return db
-    .all<{ tenant: string }>(
-      `WITH RECURSIVE walk (tenant, steps) AS (
-         SELECT (${next('?')}), 1
-         UNION ALL SELECT (${next('walk.tenant')}), steps + 1 FROM walk WHERE walk.tenant IS NOT NULL AND steps < ${mostSteps}
-       )
-       SELECT tenant FROM walk WHERE tenant IS NOT NULL
-         AND EXISTS (SELECT 1 ${agenda} ${isFree} AND conversations.tenant = walk.tenant AND wake_at <= ? ${notPaused}) LIMIT ?`,
-      ...[agent, after, agent, agent, now, limit],
-    )
-    .map(({ tenant }) => tenant)
+  const hasDue = `EXISTS (SELECT 1 ${agenda} ${isFree} AND conversations.tenant = walk.tenant AND wake_at <= ? ${notPaused})`
+  const rows = db.all<{ tenant: string; steps: number; isDue: number }>(
+    `WITH RECURSIVE walk (tenant, steps) AS (
+       SELECT (${next('?')}), 1
+       UNION ALL SELECT (${next('walk.tenant')}), steps + 1 FROM walk WHERE walk.tenant IS NOT NULL AND steps < ${mostSteps}
+     ), looked AS (
+       SELECT tenant, steps, ${notPaused === '' ? hasDue : `CASE WHEN ${isTenantPaused('walk.tenant')} THEN 0 ELSE ${hasDue} END`} AS isDue
+       FROM walk WHERE tenant IS NOT NULL
+     )
+     SELECT tenant, steps, isDue FROM looked WHERE isDue OR steps = ${mostSteps} LIMIT ?`,
+    ...[agent, after, agent, agent, now, limit],
+  )
+  const last = rows.at(-1)
+  return {
+    tenants: rows.flatMap(({ tenant, isDue }) => (isDue === 1 ? [tenant] : [])),
+    stoppedAt: last?.steps === mostSteps ? last.tenant : null,
+  }
+}
+
+function earlier(one: string | null, other: string | null): string | null {
+  return one === null || (other !== null && other < one) ? other : one
+}
+
+/** Without those that are paused in every tenant. */
+function runningAgents(db: Database, agents: readonly string[]): string[] {
+  const paused = db.all<{ name: string }>(
+    "SELECT name FROM pauses WHERE kind = 'agent' AND tenant = '' AND name IN (SELECT value FROM json_each(?))",
+    JSON.stringify(agents),
+  )
+  return [...new Set(agents).difference(new Set(paused.map(({ name }) => name)))]
 }
 
 function lapsedRows(

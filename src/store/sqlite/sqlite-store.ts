@@ -124,7 +124,7 @@ export function sqliteDriver({ path, busyTimeoutMs, logger }: SqliteDriverOption
     },
     async claimDue(claim) {
       await watchClock(claim.ttlMs)
-      const isDue = await connection.read((db) => mayClaim(db, claim))
+      const isDue = await connection.read((db) => mayClaim(db, search, claim))
       return isDue ? commits.write((db) => claimDue(db, search, claim)) : []
     },
     movedLogs: (watched) => connection.read((db) => movedLogs(db, watched)),

@@ -90,9 +90,13 @@ function isPause(agent: string, tenant: string, id: string): string {
     OR (kind = 'conversation' AND tenant = ${tenant} AND name = ${id}))`
 }
 
+export function isTenantPaused(tenant: string): string {
+  return `EXISTS (SELECT 1 FROM pauses WHERE kind = 'tenant' AND pauses.tenant = ${tenant} AND name = '')`
+}
+
 /** For a row of `conversations`: an index lookup for each kind of pause. */
 export const isNotPaused = `NOT EXISTS (SELECT 1 FROM pauses WHERE kind = 'agent' AND tenant = '' AND name = conversations.agent)
-  AND NOT EXISTS (SELECT 1 FROM pauses WHERE kind = 'tenant' AND pauses.tenant = conversations.tenant AND name = '')
+  AND NOT ${isTenantPaused('conversations.tenant')}
   AND NOT EXISTS (SELECT 1 FROM pauses WHERE kind = 'conversation' AND pauses.tenant = conversations.tenant AND name = conversations.id)`
 
 /** Part of a deletion. */
