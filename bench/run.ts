@@ -13,6 +13,7 @@ const benches: Readonly<Record<string, () => Promise<{ run(args: readonly string
   fleet: async () => ({ run: (await import('./fleet.ts')).benchFleet }),
   watchers: async () => ({ run: (await import('./watchers.ts')).benchWatchers }),
   'live-text': async () => ({ run: (await import('./live-text.ts')).benchLiveText }),
+  fairness: async () => ({ run: (await import('./fairness.ts')).benchFairness }),
 }
 
 const [name = '', ...args] = process.argv.slice(2)

@@ -3,7 +3,9 @@ import type { Case, Mutant } from './mutant.ts'
 const postgres = (test: string): Case => ({ file: 'src/store/postgres/postgres-store.test.ts', test })
 const sqlite = (test: string): Case => ({ file: 'src/store/sqlite/sqlite-store.test.ts', test })
 const memory = (test: string): Case => ({ file: 'src/store/memory/memory-store.test.ts', test })
+const tables = (test: string): Case => ({ file: 'src/store/postgres/limit-tables.test.ts', test })
 const paused = (test: string): Case => ({ file: 'test/stories/pauses.test.ts', test })
+const worker = (test: string): Case => ({ file: 'src/engine/lease/worker.test.ts', test })
 const node = (test: string): Case => ({ file: 'test/stories/nodes.test.ts', test })
 
 export const fleetMutants: readonly Mutant[] = [
@@ -71,7 +73,7 @@ export const fleetMutants: readonly Mutant[] = [
         replace: "return this.#state === 'handing_over' && false",
       },
     ],
-    killedBy: [node('takes no more work, hands over what it holds in time, and works again when it is told to')],
+    killedBy: [worker('while it drains, it takes nothing, though there is time left for what it holds')],
   },
   {
     name: 'steering: a node that drains hands nothing over',
@@ -93,7 +95,7 @@ export const fleetMutants: readonly Mutant[] = [
         replace: '',
       },
     ],
-    killedBy: [{ file: 'src/engine/lease/worker.test.ts', test: 'while it drains, others do not name this process' }],
+    killedBy: [worker('while it drains, others do not name this process')],
   },
   {
     name: 'steering: the search stops at the same tenant each time (sqlite)',
@@ -105,5 +107,45 @@ export const fleetMutants: readonly Mutant[] = [
       },
     ],
     killedBy: [sqlite('a tenant is served behind any number of others whose wake-ups are later')],
+  },
+  {
+    name: 'steering: the rows of a paused tenant are read (postgres)',
+    edits: [
+      {
+        file: 'src/store/postgres/limit-tables.ts',
+        find: "CASE WHEN ${isTenantPaused(schema, 'w.tenant')} THEN NULL ELSE (",
+        replace: "CASE WHEN false AND ${isTenantPaused(schema, 'w.tenant')} THEN NULL ELSE (",
+      },
+    ],
+    killedBy: [tables('a search reads a bounded part of a long queue, under limits and of a paused tenant or agent')],
+  },
+  {
+    name: 'limits: the search reads the whole queue for what passes (postgres)',
+    edits: [
+      {
+        file: 'src/store/postgres/limit-tables.ts',
+        find: 'AND ${passes} AND c.epoch IS NULL AND c.agent',
+        replace: 'AND ${passes} AND c.holder IS NULL AND c.agent',
+      },
+      {
+        file: 'src/store/postgres/limit-tables.ts',
+        find: 'conversations ((wake_at - 0))',
+        replace: 'conversations (wake_at)',
+      },
+    ],
+    killedBy: [tables('a search reads a bounded part of a long queue, under limits and of a paused tenant or agent')],
+  },
+  {
+    name: 'limits: tenants past the walk are not found (postgres)',
+    edits: [
+      {
+        file: 'src/store/postgres/limit-tables.ts',
+        find: 'IF v_has_stopped AND',
+        replace: 'IF false AND',
+      },
+    ],
+    killedBy: [
+      tables('behind more tenants than one search goes over, others are found, also where each has a limit of its own'),
+    ],
   },
 ]

@@ -183,6 +183,22 @@ describe('looking for work', () => {
     expect(announced).toEqual(['here flow:f', 'gone'])
   })
 
+  test('while it drains, it takes nothing, though there is time left for what it holds', async () => {
+    const { worker, pass, store, types, countOf } = workingNode([asks])
+    worker.startPolling(noAgents)
+    await pass(0)
+    worker.drain(60_000)
+    const before = countOf('claimDue')
+    await startSession(store, 's1')
+    worker.hint({ ...ref('s1'), seq: 1 })
+    await pass(10_000)
+    expect([await types('s1'), countOf('claimDue')]).toEqual([['flow_started'], before])
+    worker.drain(null)
+    await pass(0)
+    expect(await types('s1')).toEqual(['flow_started', 'flow_opened'])
+    await worker.close(0)
+  })
+
   test('while it drains, others do not name this process', async () => {
     const { worker, pass, store } = workingNode([asks])
     const announced: string[] = []
