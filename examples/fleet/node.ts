@@ -37,6 +37,6 @@ async function close(): Promise<void> {
   if (process.connected) process.disconnect()
 }
 process.once('SIGTERM', close)
-// The program that started it is gone.
-process.once('disconnect', close)
+// After that, or when the program that started it is gone.
+process.once('disconnect', () => process.exit())
 process.send?.(server.port)
