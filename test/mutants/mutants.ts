@@ -1,3 +1,4 @@
+import { agUiMutants } from './ag-ui-mutants.ts'
 import { answerMutants } from './answer-mutants.ts'
 import { authorizeMutants } from './authorize-mutants.ts'
 import { baseMutants } from './base-mutants.ts'
@@ -52,6 +53,7 @@ import { withheldMutants } from './withheld-mutants.ts'
 
 export const mutants: readonly Mutant[] = [
   ...seamMutants,
+  ...agUiMutants,
   ...schemaMutants,
   ...sqliteMutants,
   ...postgresMutants,

@@ -120,6 +120,7 @@ const thrown: PerdureError[] = [
   new server.StudioNotBuiltError(),
   new server.NotReadyError('silent', 'ok'),
   new server.SchemaNotAllowedError('output'),
+  new server.ResumeIncompleteError('ticket-42', ['call-1:1', 'call-2:1']),
   new server.ServerFailedError(),
   new server.ServerUnreachableError('connection refused'),
   new server.TurnOptionsNotAllowedError(['maxSteps', 'maxTokens']),

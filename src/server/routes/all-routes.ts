@@ -2,6 +2,7 @@ import { NotReadyError } from '../../base/errors/server-errors.ts'
 import type { JsonObject } from '../../base/json.ts'
 import { json } from '../answer.ts'
 import type { Route } from '../route.ts'
+import { agUiRoutes } from './ag-ui.ts'
 import { conversationRoutes, fileRoutes, liveRoutes, recordRoutes } from './conversations.ts'
 import { flowRoutes } from './flows.ts'
 import { storeRoutes } from './store.ts'
@@ -121,6 +122,7 @@ export const allRoutes: readonly Route[] = [
   ...recordRoutes,
   ...flowRoutes,
   ...uiRoutes,
+  ...agUiRoutes,
   ...storeRoutes,
   ...outboxRoutes,
 ]
