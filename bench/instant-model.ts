@@ -7,16 +7,16 @@ const usage = {
 
 /**
  * Answers at once and keeps nothing, so that only Perdure's own work is measured: first a call of `look`, then a
- * sentence after its result.
+ * sentence after its result; without `calls`, the sentence alone.
  */
-export function instantModel(): LanguageModelV4 {
+export function instantModel({ calls = true }: { readonly calls?: boolean } = {}): LanguageModelV4 {
   return {
     specificationVersion: 'v4',
     provider: 'bench',
     modelId: 'instant',
     supportedUrls: {},
     async doStream({ prompt }) {
-      const parts = prompt.at(-1)?.role === 'tool' ? answer : call
+      const parts = calls && prompt.at(-1)?.role !== 'tool' ? call : answer
       return { stream: streamOf(parts) }
     },
     async doGenerate() {

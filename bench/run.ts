@@ -10,7 +10,9 @@ const benches: Readonly<Record<string, () => Promise<{ run(args: readonly string
   calls: async () => ({ run: (await import('./calls.ts')).benchCalls }),
   'watched-calls': async () => ({ run: (await import('./watched-calls.ts')).benchWatchedCalls }),
   startup: async () => ({ run: (await import('./startup.ts')).benchStartup }),
+  fleet: async () => ({ run: (await import('./fleet.ts')).benchFleet }),
   watchers: async () => ({ run: (await import('./watchers.ts')).benchWatchers }),
+  'live-text': async () => ({ run: (await import('./live-text.ts')).benchLiveText }),
 }
 
 const [name = '', ...args] = process.argv.slice(2)

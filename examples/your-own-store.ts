@@ -23,11 +23,16 @@ const writes = [
 export const journalStore = async (path: string): Promise<Store> => createStore(await journalDriver(path))
 
 async function journalDriver(path: string): Promise<Driver> {
-  // A replay uses the recorded time and ids of each entry. The outbox is optional, and not in this journal.
+  // A replay uses the recorded time and ids of each entry. The outbox, pauses and nodes are optional, and not in this journal.
   let playing: Entry | null = null
   let idsGiven = 0
   const newId = () => `${playing?.id}-${(idsGiven += 1)}`
-  const { outbox: _, ...memory } = memoryDriver({ now: () => playing?.at ?? Date.now() }, newId)
+  const {
+    outbox: _,
+    steering: __,
+    nodes: ___,
+    ...memory
+  } = memoryDriver({ now: () => playing?.at ?? Date.now() }, newId)
   const play = (entry: Entry): Promise<unknown> => {
     playing = entry
     idsGiven = 0

@@ -82,6 +82,8 @@ export {
 } from './define/scope.ts'
 export { type Shape, type ShapeAttributes, shape } from './define/shape.ts'
 export type { Retention, Tool, ToolArgs, ToolInput, ToolName, ToolResultOf, ToolSet } from './define/tool.ts'
+export type { AskedByTool, ToolAnswer, ToolQuestionAttributes } from './define/tool-question.ts'
+export type { ToolSource } from './define/tool-source.ts'
 export {
   type AnyState,
   type ContextMessage,
@@ -128,6 +130,15 @@ export type {
   AuthorizeVerdict,
 } from './runtime/authorize/authorize.ts'
 export type { JudgedPage } from './runtime/authorize/judged-page.ts'
+export type {
+  BulkFailure,
+  BulkFilter,
+  BulkJob,
+  BulkRequest,
+  BulkStart,
+  SkipReason,
+} from './runtime/bulk/bulk-request.ts'
+export type { Bulk, BulkCount } from './runtime/bulk/bulk-verbs.ts'
 export type { Conversation, ForkOptions, OutputOf, PendingOf, TurnHandle } from './runtime/conversation.ts'
 export type { SetStateOptions } from './runtime/conversation-state.ts'
 export { createRuntime } from './runtime/create-runtime.ts'
@@ -141,8 +152,10 @@ export type {
   WaitOptions,
 } from './runtime/flow-session.ts'
 export { type HeldRuntime, type HoldContext, type HoldOptions, holdRuntime } from './runtime/hold-runtime.ts'
+export type { PreflightOptions, PreflightPage } from './runtime/preflight/preflight.ts'
+export type { PreflightFinding, PreflightKind } from './runtime/preflight/preflight-finding.ts'
 export type { HistoryPage } from './runtime/read/history.ts'
-export type { Inspection } from './runtime/read/inspect.ts'
+export type { InspectedWork, Inspection } from './runtime/read/inspect.ts'
 export type {
   InboxCall,
   InboxItem,
@@ -156,8 +169,9 @@ export type { WatchSessionOptions } from './runtime/read/read-record.ts'
 export type { WatchOptions } from './runtime/read/watch.ts'
 export type { Readiness } from './runtime/readiness.ts'
 export type { ResumeOptions } from './runtime/resume-session.ts'
-export type { Runtime, RuntimeOptions, Verbs } from './runtime/runtime.ts'
+export type { Runtime, RuntimeOptions, Verbs, Work } from './runtime/runtime.ts'
 export type { SignedFiles } from './runtime/signed-files.ts'
+export type { StateSigner } from './runtime/signed-states.ts'
 export {
   type Lifecycle,
   type LoadContext,
@@ -167,6 +181,7 @@ export {
   storeSnapshots,
 } from './snapshot/persistence.ts'
 export { type MemoryStoreOptions, memoryStore } from './store/memory/memory-store.ts'
+export type { Drain, NewDrain, NodeState } from './store/nodes.ts'
 export type { FailedDelivery, FailedPage, SubscriberState } from './store/outbox.ts'
 export type {
   ConversationFilter,
@@ -176,7 +191,9 @@ export type {
   ModelCallRange,
   PendingCall,
 } from './store/records.ts'
+export type { Pause, PauseTarget, SteeredBy, SteeringAct, SteeringPage } from './store/steering.ts'
 export type { Store } from './store/store.ts'
+export type { WorkLease, WorkPage, WorkRow, WorkState } from './store/work-rows.ts'
 export { projectView, type WatchEvent } from './view/growing-view.ts'
 export type {
   Activity,

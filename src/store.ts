@@ -24,7 +24,9 @@ export type {
   StoredSummary,
   Wake,
 } from './store/driver.ts'
+export { type LiveBus, type LiveLink, type LiveMessage, type LiveReceiver, processLiveBus } from './store/live-bus.ts'
 export { memoryDriver } from './store/memory/memory-store.ts'
+export type { Drain, NewDrain, NodeBeat, NodeState, Nodes, NodesDriver } from './store/nodes.ts'
 export type {
   ClaimDeliveries,
   Delivery,
@@ -59,6 +61,19 @@ export type {
 } from './store/records.ts'
 export { fitsBeside } from './store/records.ts'
 export { fittingRows, forkParents, mergeSettings, rowBytes } from './store/rows.ts'
+export type { StoredTarget } from './store/steered-by.ts'
+export type {
+  PausableRow,
+  Pause,
+  PauseTarget,
+  SteeredBy,
+  Steering,
+  SteeringAct,
+  SteeringDriver,
+  SteeringPage,
+  StoredAct,
+  StoredPause,
+} from './store/steering.ts'
 export type {
   BlobSlice,
   DueWorkQuery,
@@ -72,3 +87,4 @@ export type {
   Unsubscribe,
   WakeHint,
 } from './store/store.ts'
+export type { ReadWorkPage, WorkLease, WorkPage, WorkRow, WorkState } from './store/work-rows.ts'

@@ -70,12 +70,16 @@ export const childFailpoints = [
 /** Points that only deliveries to subscribers reach. They have a crash program of their own. */
 export const outboxFailpoints = ['outbox.before_run', 'outbox.after_run'] as const
 
+/** Points that only bulk jobs reach. They have a crash program of their own. */
+export const bulkFailpoints = ['bulk.before_commit', 'bulk.after_commit', 'bulk.before_settle'] as const
+
 export type Failpoint =
   | (typeof failpoints)[number]
   | (typeof snapshotFailpoints)[number]
   | (typeof flowFailpoints)[number]
   | (typeof childFailpoints)[number]
   | (typeof outboxFailpoints)[number]
+  | (typeof bulkFailpoints)[number]
 
 let handler: ((name: Failpoint) => void) | null = null
 

@@ -126,6 +126,11 @@ export const commandTable: readonly CommandEntry[] = [
     load: async () => (await import('./commands/flows.ts')).flowsResume,
   },
   {
+    name: 'mcp',
+    summary: 'Serve agents to an MCP client over standard input and output',
+    load: async () => (await import('./commands/mcp.ts')).mcp,
+  },
+  {
     name: 'export',
     summary: 'Write a whole store as JSON lines',
     load: async () => (await import('./commands/export.ts')).exportCommand,
@@ -139,6 +144,46 @@ export const commandTable: readonly CommandEntry[] = [
     name: 'doctor',
     summary: 'Check every row of a store against its log, and repair derived data',
     load: async () => (await import('./commands/doctor.ts')).doctor,
+  },
+  {
+    name: 'bulk',
+    summary: 'Cancel, retry or unquarantine many conversations, and list such jobs',
+    load: async () => (await import('./commands/bulk.ts')).bulk,
+  },
+  {
+    name: 'preflight',
+    summary: 'Compare what is open in a store with the code, before a deploy',
+    load: async () => (await import('./commands/preflight.ts')).preflight,
+  },
+  {
+    name: 'nodes',
+    summary: 'List the processes that work on a store',
+    load: async () => (await import('./commands/fleet.ts')).nodes,
+  },
+  {
+    name: 'work',
+    summary: 'List what is due, held or quarantined',
+    load: async () => (await import('./commands/fleet.ts')).work,
+  },
+  {
+    name: 'pause',
+    summary: 'Stop work on an agent, a tenant or a conversation',
+    load: async () => (await import('./commands/fleet.ts')).pause,
+  },
+  {
+    name: 'resume',
+    summary: 'End a pause',
+    load: async () => (await import('./commands/fleet.ts')).resume,
+  },
+  {
+    name: 'drain',
+    summary: 'Have a node take no more work',
+    load: async () => (await import('./commands/fleet.ts')).drain,
+  },
+  {
+    name: 'undrain',
+    summary: 'Let a node work again',
+    load: async () => (await import('./commands/fleet.ts')).undrain,
   },
   {
     name: 'deliveries',

@@ -2,12 +2,14 @@ import type { ErrorCode } from '../base/errors/codes.ts'
 import { readOptions } from '../base/errors/read-options.ts'
 import { InvalidArgumentError } from '../base/errors/store-errors.ts'
 import type { Answered, AnswerOptions, CallRef } from '../runtime/answer-call.ts'
+import type { Bulk } from '../runtime/bulk/bulk-verbs.ts'
 import type { InboxItem, ListedSession, ListFilter, SessionFilter } from '../runtime/read/lists.ts'
 import type { Totals, TotalsFilter } from '../runtime/read/totals.ts'
 import type { Readiness } from '../runtime/readiness.ts'
 import type { FlowListing } from '../runtime/runtime.ts'
 import type { FailedDelivery, FailedPage, SubscriberState } from '../store/outbox.ts'
 import type { Stats, StatsWindow } from '../upkeep/stats.ts'
+import { remoteBulk } from './bulk.ts'
 import { type RemoteConversation, remoteConversation } from './conversation.ts'
 import { type RemoteFlow, remoteFlow } from './flow.ts'
 import { type LiveFrame, type LiveOptions, live } from './live.ts'
@@ -63,6 +65,8 @@ export type Client = {
   /** Forgets them. Returns how many there were. */
   discardDeliveries(ids: readonly number[]): Promise<number>
   removeSubscriber(name: string): Promise<boolean>
+  /** Bulk jobs, for operators, with `operatorToken`. */
+  readonly bulk: Bulk
   /** Whether the process answers. */
   health(): Promise<{ readonly status: 'ok' }>
   /** Whether its store and worker are ready. Rejects with `not_ready` if not. */
@@ -102,6 +106,7 @@ export function createClient(options: ClientOptions): Client {
       const ask = { method: 'POST', body: () => ({ name }) } as const
       return (await requestJson<{ removed: boolean }>(settings, '/store/subscribers/remove', ask)).removed
     },
+    bulk: remoteBulk(settings),
     health: () => requestJson(settings, '/health'),
     ready: () => requestJson(settings, '/ready'),
   }

@@ -41,6 +41,12 @@ export async function readState(
   return state
 }
 
+/** Why a state does not match its schemas; null when it does. Runs nothing but the schemas. */
+export async function stateProblem(definition: AgentState, values: JsonObject): Promise<string | null> {
+  const checked = await checkState(definition, values)
+  return checked.ok ? null : checked.issues
+}
+
 /** States never change, so each is checked once. */
 const read = new WeakMap<JsonObject, { readonly definition: AgentState; readonly state: JsonObject }>()
 

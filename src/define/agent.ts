@@ -6,6 +6,7 @@ import type { AfterHook } from './define-subscriber.ts'
 import type { ChunkTransformer, LanguageModel, ModelChooser, ModelSettings } from './language-model.ts'
 import type { Schema } from './schema.ts'
 import type { Retention, Tool, ToolSet } from './tool.ts'
+import type { ToolSource } from './tool-source.ts'
 import type { AnyState, Turn } from './turn.ts'
 
 /**
@@ -26,6 +27,8 @@ export type Agent<
   readonly instructions: string | ((turn: Turn) => string)
   readonly tools: Tools
   readonly toolSet: ToolSet
+  /** Tools that are found while the agent runs; not in `tools`. */
+  readonly toolSources: readonly ToolSource[]
   readonly hooks: readonly Hook[]
   readonly afterHooks: readonly AfterHook[]
   readonly transformChunk: ChunkTransformer | null

@@ -6,11 +6,15 @@ import { uuidV7 } from '../base/uuid-v7.ts'
 import type { Agent } from '../define/agent.ts'
 import { ContextMemories } from '../prompt/assemble-prompt.ts'
 import type { Snapshots } from '../snapshot/snapshots.ts'
+import { KnownPauses } from '../store/known-pauses.ts'
+import type { LiveBus } from '../store/live-bus.ts'
 import type { Store } from '../store/store.ts'
 import { WorkingSets } from '../store/working-sets.ts'
 import { BackgroundTasks, KeepAlive } from './background-tasks.ts'
 import type { FlowRegistry } from './flow/flow-registry.ts'
 import { FlowStates } from './flow/load-flow.ts'
+import { noSeal, type Seal, sealWith } from './live/live-message.ts'
+import { LiveRelay } from './live/live-relay.ts'
 import { Channels } from './live/log-poll.ts'
 import type { Observer } from './observer.ts'
 import { type ScopeOptions, Scopes } from './scopes.ts'
@@ -34,6 +38,8 @@ export type NodeSettings = {
   readonly flows: FlowRegistry
   /** Null where the application keeps none. */
   readonly snapshots: Snapshots | null
+  /** Brings what is live to other nodes. Null where there are none, or none that should have it. */
+  readonly liveBus: LiveBus | null
   /** How scopes are identified, and rebuilt. */
   readonly scope: ScopeOptions
   readonly leaseMs: number
@@ -43,12 +49,14 @@ export type NodeSettings = {
 }
 
 /** What one process works with: its settings, and what it remembers. One object for all that runs in the process. */
-export type EngineNode = Omit<NodeSettings, 'scope' | 'missingToolMs'> & {
+export type EngineNode = Omit<NodeSettings, 'scope' | 'missingToolMs' | 'liveBus'> & {
   /** The name under which the process holds its leases. */
   readonly holder: string
   /** For failures of the store that are tried again. Logs the same failure only once in a while. */
   readonly warnOfStore: Logger['warn']
   readonly channels: Channels
+  readonly relay: LiveRelay | null
+  readonly pauses: KnownPauses
   readonly workingSets: WorkingSets
   readonly flowStates: FlowStates
   readonly contextMemories: ContextMemories
@@ -58,15 +66,18 @@ export type EngineNode = Omit<NodeSettings, 'scope' | 'missingToolMs'> & {
   readonly backgroundTasks: BackgroundTasks
 }
 
-export function createNode({ scope, missingToolMs, ...settings }: NodeSettings): EngineNode {
+export function createNode({ scope, missingToolMs, liveBus, ...settings }: NodeSettings): EngineNode {
   const { store, clock, logger } = settings
   const workingSets = new WorkingSets()
   const keepAlive = new KeepAlive()
+  const relay = liveBus ? new LiveRelay(liveBus, sealOf(settings.signer)) : null
   return {
     ...settings,
     holder: `runtime-${uuidV7()}`,
     warnOfStore: rateLimited(logger, () => clock.now()),
-    channels: new Channels(store, workingSets, clock),
+    channels: new Channels(store, workingSets, clock, relay),
+    relay,
+    pauses: new KnownPauses(store.steering, clock),
     workingSets,
     flowStates: new FlowStates(),
     contextMemories: new ContextMemories(),
@@ -75,4 +86,9 @@ export function createNode({ scope, missingToolMs, ...settings }: NodeSettings):
     keepAlive,
     backgroundTasks: new BackgroundTasks({ logger, keepAlive }),
   }
+}
+
+/** Where nodes have a secret in common, only they read what is live, and nothing else is taken for it. */
+function sealOf(signer: Signer): Seal {
+  return signer.isTemporary ? noSeal : sealWith(Buffer.from(signer.sign('live', 'key'), 'base64url'))
 }

@@ -256,7 +256,7 @@ export function roundOf({ rounds }: CallState, { round }: Pick<ReadCallRef, 'rou
 }
 
 /** A call with all that was left out of it, read from its own events: no decision rests on half of its arguments. */
-async function wholeCall(store: TenantStore, id: string, call: CallState): Promise<CallState> {
+export async function wholeCall(store: TenantStore, id: string, call: CallState): Promise<CallState> {
   if (leftOutOf(call) === 0) return call
   const opened = await eventAt(store, id, call.seq)
   if (opened?.type !== 'tool_call') return call

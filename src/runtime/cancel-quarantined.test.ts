@@ -3,6 +3,7 @@ import { called, cancelled, replied, said, suspended } from '../../test/log/stor
 import { silentLogger } from '../base/logger.ts'
 import { childIdOf, childTurnIdOf } from '../log/child-call.ts'
 import type { NewEvent } from '../log/events.ts'
+import { KnownPauses } from '../store/known-pauses.ts'
 import { memoryStore } from '../store/memory/memory-store.ts'
 import { WorkingSets } from '../store/working-sets.ts'
 import { fakeClock } from '../testing/fake-clock.ts'
@@ -22,7 +23,7 @@ function node() {
   const all = memoryStore({ clock, logger: silentLogger })
   const store = all.forTenant(tenant)
   const runtime = {
-    node: { store: all, workingSets: new WorkingSets(), agents: new Map() },
+    node: { store: all, workingSets: new WorkingSets(), agents: new Map(), pauses: new KnownPauses(undefined, {}) },
     worker: null,
   }
   const quarantine = async (id: string) => {

@@ -1,4 +1,5 @@
 import { PerdureError } from '../base/errors/perdure-error.ts'
+import { OwnerOnlyError } from '../base/errors/store-errors.ts'
 import { childResult, parentCallOf } from '../engine/child/child-calls.ts'
 import { resolveChildCall } from '../engine/child/child-family.ts'
 import { childCalls, childIdOf, childTurnIdOf } from '../log/child-call.ts'
@@ -15,31 +16,37 @@ import type { TenantStore } from '../store/store.ts'
 import type { RuntimeContext } from './runtime-context.ts'
 
 type Runtime = Pick<RuntimeContext, 'worker'> & {
-  readonly node: Pick<RuntimeContext['node'], 'store' | 'workingSets' | 'agents'>
+  readonly node: Pick<RuntimeContext['node'], 'store' | 'workingSets' | 'agents' | 'pauses'>
 }
 
 /**
- * Ends the turns of a quarantined conversation that were asked to cancel. No process works on such a conversation, so it is done here, under the
- * lease of the quarantine, and nothing of the application runs for it: no tool, no model, no hook, no persister. Does nothing for a conversation that is not quarantined.
+ * Ends the turns of a quarantined or paused conversation that were asked to cancel. No process takes such a conversation, so it is done here: under the lease of the
+ * quarantine, or without one where a paused conversation has none. Nothing of the application runs for it: no tool, no model, no hook, no persister. Does nothing for
+ * any other conversation, and where a process still works on what is paused: it ends the turn.
  */
 export async function cancelQuarantined(runtime: Runtime, ref: ConversationRef): Promise<void> {
   const { tenant, id } = ref
   const store = runtime.node.store.forTenant(tenant)
   for (;;) {
     const record = await store.getConversation(id)
-    if (!record?.quarantine) return
+    if (!record) return
+    const epoch = record.quarantine?.epoch
+    if (epoch === undefined && !(await runtime.node.pauses.isPaused({ ...ref, agent: record.agent }))) return
     const { state } = await runtime.node.workingSets.load(store, tenant, id)
     const events = endsOf(state)
     if (events.length === 0) return tellParent(runtime, ref, state, record.agent)
     if (openTurn(state)?.cancel) await cancelChildren(runtime, ref, state)
     const after = foldEvents(tentative(events, state.lastSeq), state)
     // Refused where the log has grown, or the quarantine has ended: then it is looked at again.
-    await store.commit(id, {
-      ...changeFor(events, after),
-      expectedSeq: state.lastSeq,
-      epoch: record.quarantine.epoch,
-      fsmState: fsmStateOf(after),
-    })
+    const change = { ...changeFor(events, after), expectedSeq: state.lastSeq, fsmState: fsmStateOf(after) }
+    const isOwned = await store.commit(id, epoch === undefined ? change : { ...change, epoch }).then(
+      () => false,
+      (error: unknown) => {
+        if (epoch === undefined && error instanceof OwnerOnlyError) return true
+        throw error
+      },
+    )
+    if (isOwned) return
   }
 }
 

@@ -6,6 +6,7 @@ import { failpoint } from '../base/failpoint.ts'
 import { uuidV7 } from '../base/uuid-v7.ts'
 import type { Agent } from '../define/agent.ts'
 import { flowOfAgent } from '../define/define-flow.ts'
+import { toolNamed } from '../define/tool-source.ts'
 import { refuseChild } from '../engine/child/child-calls.ts'
 import { type LeaseRequest, noLease } from '../engine/lease-request.ts'
 import { follow } from '../engine/live/child-tree.ts'
@@ -156,7 +157,7 @@ export function conversationHandle(
     return { id, agent: own, store, state }
   }
 
-  const toolOf = async (name: string) => agents.get((await ownAgent()) ?? '')?.toolSet.get(name) ?? null
+  const toolOf = async (name: string) => toolNamed(agents.get((await ownAgent()) ?? ''), name)
 
   const { approve, deny, answer } = answerVerbs(runtime, {
     ...{ id, identity, store, state, requestLease, toolOf, mayApprove },
@@ -246,7 +247,14 @@ export function conversationHandle(
       return (await setConversationState({ ...(await stateOwner()), who }, update, options)) as never
     },
 
-    view: (options) => readView({ ...family, channels }, id, options),
+    async view(options) {
+      const view = await readView({ ...family, channels }, id, options)
+      // As it was earlier, it is not known who had paused it.
+      const isNow = options?.at === undefined
+      const agentOf = async () => (await store.standing(id))?.agent ?? null
+      const pause = isNow ? await node.pauses.ofConversation(ref, agentOf) : null
+      return pause ? { ...view, paused: { at: pause.at } } : view
+    },
     async history(page) {
       await recordOf()
       return history(store, id, page)

@@ -4,6 +4,7 @@ import { RuntimeClosedError } from '../base/errors/runtime-errors.ts'
 import { uuidV7 } from '../base/uuid-v7.ts'
 import type { Agent } from '../define/agent.ts'
 import { type Scope, systemScope } from '../define/scope.ts'
+import { NodeHeartbeat } from '../engine/lease/node-heartbeat.ts'
 import { Worker } from '../engine/lease/worker.ts'
 import { HintWaiters, LogPoll } from '../engine/live/log-poll.ts'
 import { TurnWaiters } from '../engine/live/turn-outcome.ts'
@@ -15,12 +16,17 @@ import { outboxOf } from '../store/outbox.ts'
 import { askAgent } from './ask-agent.ts'
 import type { Authorize } from './authorize/authorize.ts'
 import { Cursors } from './authorize/judged-page.ts'
+import { bulkVerbs } from './bulk/bulk-verbs.ts'
+import { JobRunner } from './bulk/job-runner.ts'
 import { deleteTenant } from './delete-conversation.ts'
+import { preflight } from './preflight/preflight.ts'
 import { readinessOf, sweepAudit } from './readiness.ts'
 import type { Runtime, RuntimeOptions } from './runtime.ts'
 import type { Authorization, RuntimeContext } from './runtime-context.ts'
 import { allSubscribers, readRuntimeOptions } from './runtime-options.ts'
 import { signedFiles } from './signed-files.ts'
+import { stateSigner } from './signed-states.ts'
+import { steeringVerbs } from './steer.ts'
 import { verbs } from './verbs.ts'
 
 const defaultDrainMs = 10_000
@@ -51,14 +57,27 @@ export function createRuntime<const Agents extends readonly Agent[]>(
     },
   }
   const disconnect = connect(context, auditTtlMs, deliveries)
+  const heartbeat = new NodeHeartbeat(node, {
+    works: worker !== null,
+    onDrain: (drain) => worker?.drain(drain?.drainMs ?? null),
+  })
+  // A build must change nothing.
+  if (!currentBuild()) heartbeat.start()
   worker?.startPolling(askAgent(context), (ref) => context.hints.hint(ref))
+
+  const bulk = bulkVerbs(node.store)
+  const jobs = worker && node.store.jobs ? new JobRunner(context, node.store.jobs) : null
+  jobs?.start()
 
   let closed: Promise<void> | null = null
   async function close(drainMs: number): Promise<void> {
-    await Promise.all([worker?.close(drainMs), deliveries?.close(drainMs)])
+    await Promise.all([worker?.close(drainMs), deliveries?.close(drainMs), jobs?.close(drainMs)])
+    await heartbeat.stop()
     closing.abort(new RuntimeClosedError())
     context.hints.tellAll()
     disconnect()
+    await node.relay?.close()
+    await closeSources(node)
   }
 
   return {
@@ -72,8 +91,20 @@ export function createRuntime<const Agents extends readonly Agent[]>(
     failedDeliveries: async (page) => outboxOf(node.store).failed(page),
     retryDeliveries: async (ids) => outboxOf(node.store).endFailed(ids, 'retry'),
     discardDeliveries: async (ids) => outboxOf(node.store).endFailed(ids, 'discard'),
+    ...steeringVerbs(context, heartbeat),
     removeSubscriber: async (name) => outboxOf(node.store).removeSubscriber(name),
+    bulk: {
+      ...bulk,
+      async start(request) {
+        context.assertOpen()
+        const job = await bulk.start(request)
+        jobs?.look()
+        return job
+      },
+    },
+    preflight: async (given) => preflight(node, node.store, given),
     signedFiles: signedFiles(node),
+    signedStates: stateSigner(node.signer),
     readiness: () => readinessOf({ store: node.store, clock: node.clock, worker, timeoutMs: readinessMs }),
     async close(given) {
       const { drainMs = defaultDrainMs } = readOptions('options', given, ['drainMs'])
@@ -82,6 +113,13 @@ export function createRuntime<const Agents extends readonly Agent[]>(
       return closed
     },
   }
+}
+
+/** A source that fails to close is no reason for the runtime to. */
+async function closeSources({ agents, logger }: EngineNode): Promise<void> {
+  const sources = new Set([...agents.values()].flatMap((agent) => agent.toolSources))
+  for (const result of await Promise.allSettled([...sources].map(async (source) => source.close?.())))
+    if (result.status === 'rejected') logger.warn('a source of tools could not be closed', { error: result.reason })
 }
 
 function authorizationBy(authorize: Authorize, { signer }: EngineNode): Authorization {

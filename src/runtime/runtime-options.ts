@@ -31,6 +31,7 @@ export function readRuntimeOptions(options: RuntimeOptions): NodeSettings {
     ...{ store, clock, logger, redact, leaseMs, pollMs, maxConcurrentTurns, missingToolMs },
     observer: observerOf(options.observe, logger),
     signer: createSigner(options.secret),
+    liveBus: options.liveBus === undefined ? (store.liveBus ?? null) : options.liveBus,
     scope: { tenant, who, restoreScope },
     agents: agentsByName(options.agents),
     addressable: new Map(options.agents.map((agent) => [agent.name, agent])),
@@ -65,6 +66,9 @@ export function runtimeProblems(options: unknown): string[] {
   const { observe = [] } = Object(options) as Partial<RuntimeOptions>
   if (![observe].flat().every((observer) => typeof Object(observer).observe === 'function'))
     problems.push("'observe' must be an observer, as in await telemetry(), or a list of them")
+  const { liveBus = null } = Object(options) as Partial<RuntimeOptions>
+  if (liveBus !== null && typeof Object(liveBus).join !== 'function')
+    problems.push("'liveBus' must be a bus, or null for none")
   problems.push(...secretProblems('secret', (Object(options) as Partial<RuntimeOptions>).secret))
   return problems
 }
@@ -84,6 +88,7 @@ const known: Readonly<Record<keyof RuntimeOptions, true>> = {
   observe: true,
   subscribers: true,
   secret: true,
+  liveBus: true,
   clock: true,
   work: true,
   maxConcurrentTurns: true,

@@ -10,19 +10,26 @@ import type { Scope } from '../define/scope.ts'
 import type { Observer } from '../engine/observer.ts'
 import type { IdentityOptions, RestoreScope } from '../engine/scopes.ts'
 import type { Persistence } from '../snapshot/persistence.ts'
+import type { LiveBus } from '../store/live-bus.ts'
+import type { NewDrain, NodeState } from '../store/nodes.ts'
 import type { FailedDelivery, FailedPage, SubscriberState } from '../store/outbox.ts'
+import type { Pause, PauseTarget, SteeredBy, SteeringAct, SteeringPage } from '../store/steering.ts'
 import type { InboxFilter, Store } from '../store/store.ts'
+import type { WorkPage, WorkRow } from '../store/work-rows.ts'
 import type { Answered, AnswerOptions, CallRef } from './answer-call.ts'
 import type { Authorize } from './authorize/authorize.ts'
 import type { JudgedPage } from './authorize/judged-page.ts'
+import type { Bulk } from './bulk/bulk-verbs.ts'
 import type { Conversation } from './conversation.ts'
 import type { FlowSession } from './flow-session.ts'
+import type { PreflightOptions, PreflightPage } from './preflight/preflight.ts'
 import type { Inspection } from './read/inspect.ts'
 import type { InboxItem, ListedConversation, ListedSession, ListFilter, SessionFilter } from './read/lists.ts'
 import type { ChangesFor } from './read/tenant-changes.ts'
 import type { Totals, TotalsFilter } from './read/totals.ts'
 import type { Readiness } from './readiness.ts'
 import type { SignedFiles } from './signed-files.ts'
+import type { StateSigner } from './signed-states.ts'
 
 /** What `createRuntime` takes. */
 export type RuntimeOptions<Agents extends readonly Agent[] = readonly Agent[]> = IdentityOptions & {
@@ -69,6 +76,11 @@ export type RuntimeOptions<Agents extends readonly Agent[] = readonly Agent[]> =
    * then nothing is put together for it.
    */
   readonly observe?: Observer | readonly Observer[]
+  /**
+   * Brings text to the nodes that watch a conversation while another node writes it. Null: none does, and they see each message when it is committed. Default: that of
+   * the store; `postgresStore` has one, and other stores have none.
+   */
+  readonly liveBus?: LiveBus | null
   readonly clock?: Clock
   /** False makes a node that takes messages and answers but runs nothing, which it is in any case during `next build` and the build of SvelteKit. Default: true. */
   readonly work?: boolean
@@ -121,6 +133,9 @@ export type Verbs<Agents extends readonly Agent[] = readonly Agent[]> = {
   inspect(id: string): Inspection
 }
 
+/** A conversation or session that processes work on, or would. `pause`: why no process takes it; null while it is not paused. */
+export type Work = WorkRow & { readonly pause: Pause | null }
+
 /** A registered flow. */
 export type FlowListing = { readonly name: string; readonly versions: readonly string[] }
 
@@ -146,8 +161,40 @@ export type Runtime<Agents extends readonly Agent[] = readonly Agent[]> = Verbs<
   discardDeliveries(ids: readonly number[]): Promise<number>
   /** Makes the store forget a subscriber, with all that waits for it. One that a node still has is registered again when that node starts. */
   removeSubscriber(name: string): Promise<boolean>
+  /** Bulk jobs: cancel, retry or unquarantine many conversations of a tenant, durably. The store must have `jobs`. */
+  readonly bulk: Bulk
+  /**
+   * Compares what is open in the store with the code of this runtime, before a deploy: see `PreflightFinding`. Over all tenants, by pages. Runs and writes nothing:
+   * no model, tool, hook or step. Flows are replayed up to the first operation that is not recorded. Schemas run, and `migrateState` where it is asked for. What
+   * changes meanwhile may be left out or told twice.
+   */
+  preflight(options?: PreflightOptions): Promise<PreflightPage>
+  /** The processes that work on this store or serve it, the oldest first, with what each holds now. */
+  nodes(): Promise<NodeState[]>
+  /** What is due, held or quarantined over all tenants, the oldest first, with what is paused of it. */
+  work(page?: WorkPage): Promise<Work[]>
+  /**
+   * Has a node take no more work, and hand over what it still holds after `drainMs` (default: 10,000). It goes on to serve requests. A node is told with its next beat,
+   * within a third of its `leaseMs`. False when it is not known. `who`: who asks; default: 'system'.
+   */
+  drain(holder: string, options?: Partial<NewDrain>): Promise<boolean>
+  /** Lets it work again. False when it does not drain. */
+  undrain(holder: string, options?: Partial<SteeredBy>): Promise<boolean>
+  /**
+   * Has no process work on an agent, a tenant or a conversation from its acknowledgement on: see docs/operations.md for what goes on. `who`: who asks; default:
+   * 'system'. What is paused already keeps its first pause.
+   */
+  pause(target: PauseTarget, options?: Partial<SteeredBy>): Promise<Pause>
+  /** What waits is due at once. False when it is not paused. */
+  resume(target: PauseTarget, options?: Partial<SteeredBy>): Promise<boolean>
+  /** What is paused, the newest first. */
+  pauses(page?: SteeringPage): Promise<Pause[]>
+  /** Who paused, resumed, drained and undrained what, the newest first. The newest 1,000 are kept. */
+  steeringActs(page?: SteeringPage): Promise<SteeringAct[]>
   /** Addresses of files that work without an identity for a while. For servers. */
   readonly signedFiles: SignedFiles
+  /** Signs what comes back with the next request. For servers. */
+  readonly signedStates: StateSigner
   /** Whether the store answers and the worker finds its work, for health checks. Never rejects; takes at most two seconds. */
   readiness(): Promise<Readiness>
   /** Takes no more work, waits up to `drainMs` for what runs, and records what was started and did not finish. The store stays open. */

@@ -50,6 +50,8 @@ export type Sending = {
   readonly leaseRequest: LeaseRequest
   /** The trace that the message is recorded with, given that of the caller. */
   readonly trace: (given: string | undefined) => { readonly traceparent?: string }
+  /** Whether no process takes the conversation, because it, the agent or the tenant is paused. */
+  readonly isPaused: () => Promise<boolean>
   /** The caller may open a conversation, and was not asked about one that is there: throws `BegunMeanwhile` where there is one. */
   readonly isNew: boolean
 }
@@ -241,7 +243,7 @@ async function plan(
   message: UserMessage,
   sending: Sending,
 ): Promise<Plan> {
-  const { id, agent, identity, store, state } = sending
+  const { id, agent, identity, store, state, isPaused } = sending
   const standing = await standingOf(sending)
   // A turn that no process works on until a person releases it is not one to wait for: the message queues.
   const whenBusy = given ?? (standing?.isQuarantined ? 'queue' : 'reject')
@@ -253,7 +255,11 @@ async function plan(
   const folded = await state()
   const open = openTurn(folded)
   if (!open) return { ...fresh, expectedSeq: folded.lastSeq }
-  if (whenBusy === 'reject') return { ...fresh, expectedSeq: noSeq }
+  if (whenBusy === 'reject') {
+    // Nothing ends the turn that is open until a person resumes the work.
+    const queues = given === undefined && (await isPaused())
+    return { ...fresh, expectedSeq: queues ? null : noSeq }
+  }
   if (whenBusy === 'steer') {
     // A turn that is being cancelled is not steered, and a turn acts for one person: then the message queues.
     return open.cancel || (await openerOfOpen(open, store, id)) !== identity.who

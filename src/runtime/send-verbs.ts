@@ -72,7 +72,8 @@ export function sendVerbs(runtime: RuntimeContext, parts: Parts): Pick<Conversat
     const leaseRequest = worker?.requestLease(ref, agent.name) ?? noLease(ref)
     const trace = (given: string | undefined) =>
       given === undefined && !node.observer ? {} : traceOf(node, given, { kind: 'agent', name: agent.name })
-    const sending = { id, agent, identity, store, state, known, onKnown, restore, leaseRequest, trace, isNew }
+    const isPaused = () => node.pauses.isPaused({ ...ref, agent: agent.name })
+    const sending = { id, agent, identity, store, state, known, onKnown, restore, leaseRequest, trace, isNew, isPaused }
     const { turnId, seq, interrupts, lease } = await leaseRequest.during(() => commit(sending))
     // Durable from here: this process works on the turn under the lease that came with the commit, or else claims it.
     worker?.start(leaseRequest, lease)

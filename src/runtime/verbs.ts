@@ -16,6 +16,7 @@ import { answerQuestion, flowSession } from './flow-session.ts'
 import type { Permit } from './permit.ts'
 import { inspect } from './read/inspect.ts'
 import { inbox, listedConversation, listedSession, readListFilter, readSessionFilter } from './read/lists.ts'
+import { withPauses } from './read/paused-rows.ts'
 import { tenantChanges } from './read/tenant-changes.ts'
 import { totalsOf } from './read/totals.ts'
 import { resolveAny } from './resolve-call.ts'
@@ -97,21 +98,23 @@ function verbsOf<Agents extends readonly Agent[]>(runtime: RuntimeContext, ident
     },
     inspect(id) {
       checkId('conversation id', id)
-      return inspect(storeOf(), { tenant: identity().tenant, id })
+      return inspect(storeOf(), { tenant: identity().tenant, id }, { nodes: node.store.nodes, pauses: node.pauses })
     },
     async conversations(filter) {
       const { tenant } = identity()
       const records = await node.store.forTenant(tenant).listConversations(readListFilter(filter))
-      return records.map((record) =>
+      const listed = records.map((record) =>
         listedConversation(record, worker?.problemOf({ tenant, id: record.id }, record.lastSeq) ?? null),
       )
+      return withPauses(node.pauses, listed, ({ id, agent }) => ({ tenant, id, agent }))
     },
     async sessions(filter) {
       const { tenant } = identity()
       const records = await node.store.forTenant(tenant).listConversations(readSessionFilter(filter))
-      return records.map((record) =>
+      const listed = records.map((record) =>
         listedSession(record, worker?.problemOf({ tenant, id: record.id }, record.lastSeq) ?? null),
       )
+      return withPauses(node.pauses, listed, ({ id, flow }) => ({ tenant, id, agent: sessionAgent(flow) }))
     },
     totals: async (filter) => totalsOf(storeOf(), filter),
     changes: () => {
@@ -125,6 +128,6 @@ function verbsOf<Agents extends readonly Agent[]>(runtime: RuntimeContext, ident
       runtime.assertOpen()
       return storeOf().unquarantine(id)
     },
-    inbox: async (page) => inbox(storeOf(), node, page),
+    inbox: async (page) => inbox(storeOf(), identity().tenant, node, page),
   }
 }

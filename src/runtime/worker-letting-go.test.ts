@@ -24,19 +24,19 @@ function endless() {
 }
 
 test('what fails for a while is set aside, for longer each time, told as a warning, and taken up when it works again', async () => {
-  const { worker, pass, store, meddle, countOf, told, types } = workingNode([asks])
+  const { worker, pass, store, meddle, claims, told, types } = workingNode([asks])
   await startSession(store, 's1')
   meddle['pageSince'] = () => {
     throw new StoreError('away')
   }
   worker.startPolling(noAgents)
   await pass(49)
-  expect(countOf('claimLease')).toBe(1)
+  expect(claims()).toBe(1)
   expect(worker.problemOf(ref('s1'))).toMatchObject({ code: 'store_failed' })
   await pass(1)
-  expect(countOf('claimLease')).toBe(2)
+  expect(claims()).toBe(2)
   await pass(99)
-  expect(countOf('claimLease')).toBe(2)
+  expect(claims()).toBe(2)
   meddle['pageSince'] = () => {}
   await pass(1)
   expect(await types('s1')).toEqual(['flow_started', 'flow_opened'])
@@ -77,18 +77,18 @@ test('a lease that cannot be given back is told of, and looked for until it is',
 })
 
 test('what the code cannot replay is left alone until its log grows, told as an error, and named to callers who ask', async () => {
-  const { worker, pass, store, countOf, told } = workingNode([diverging])
+  const { worker, pass, store, claims, told } = workingNode([diverging])
   await startSession(store, 's1')
   worker.startPolling(noAgents)
   await pass(100)
-  expect(countOf('claimLease')).toBe(1)
+  expect(claims()).toBe(1)
   expect(told).toEqual(['error: a conversation cannot be worked on here'])
   expect(worker.problemOf(ref('s1'))).toMatchObject({ code: 'flow_diverged' })
   expect(worker.problemOf(ref('s1'), 1)).toMatchObject({ code: 'flow_diverged' })
   expect(worker.problemOf(ref('s1'), 2)).toBe(null)
   await store.commit('s1', { events: [{ type: 'titled', content: { title: 'T' } }], wakeAt: 'now' })
   await pass(10)
-  expect(countOf('claimLease')).toBe(2)
+  expect(claims()).toBe(2)
   await worker.close(0)
 })
 
@@ -112,16 +112,16 @@ test('what cannot be read to be left alone is told of, and its lease is given ba
 })
 
 test('a code that throws what it must not is told as an error once, and set aside for a second', async () => {
-  const { worker, pass, store, meddle, countOf, told } = workingNode([asks])
+  const { worker, pass, store, meddle, claims, told } = workingNode([asks])
   await startSession(store, 's1')
   meddle['pageSince'] = () => {
     throw new TypeError('a bug')
   }
   worker.startPolling(noAgents)
   await pass(990)
-  expect(countOf('claimLease')).toBe(1)
+  expect(claims()).toBe(1)
   await pass(10)
-  expect(countOf('claimLease')).toBe(2)
+  expect(claims()).toBe(2)
   expect(told).toEqual(['error: a conversation cannot be worked on here'])
   await worker.close(0)
 })
@@ -163,7 +163,7 @@ test('what is lost on demand is stopped; what is not held is not', async () => {
 
 test('what is released is let go and left alone by this node until its log grows', async () => {
   const { flow, events } = endless()
-  const { worker, pass, store, countOf } = workingNode([flow])
+  const { worker, pass, store, claims } = workingNode([flow])
   await startSession(store, 's1')
   worker.startPolling(noAgents)
   await pass(0)
@@ -172,10 +172,10 @@ test('what is released is let go and left alone by this node until its log grows
   expect(events).toEqual(['s1 runs', 'is stopped'])
   await store.commit('s1', { events: [], wakeAt: 'now' })
   await pass(50)
-  expect(countOf('claimLease')).toBe(1)
+  expect(claims()).toBe(1)
   await store.commit('s1', { events: [{ type: 'titled', content: { title: 'T' } }], wakeAt: 'now' })
   await pass(50)
-  expect(countOf('claimLease')).toBe(2)
+  expect(claims()).toBe(2)
   const closing = worker.close(0)
   await pass(0)
   await closing

@@ -210,6 +210,8 @@ function inspectionOf(inspection: Inspection, disclosure: Disclosure): Inspectio
   return {
     ref: inspection.ref,
     record: (action, about) => inspection.record(action, about),
+    // Names, times and counts.
+    work: () => inspection.work(),
     // Model calls need no filter: `readsPrompts` routes refuse callers who may not read prompts.
     modelCalls: (range) => inspection.modelCalls(range),
     explain: (turnRef, range) => inspection.explain(turnRef, range),

@@ -1,7 +1,12 @@
 import { errorCodes } from '../base/errors/codes.ts'
 import { PerdureError } from '../base/errors/perdure-error.ts'
 import { MethodNotAllowedError, RateLimitedError, ServerFailedError } from '../base/errors/server-errors.ts'
-import { OutboxUnsupportedError, UpkeepUnsupportedError } from '../base/errors/store-errors.ts'
+import {
+  JobsUnsupportedError,
+  OutboxUnsupportedError,
+  SteeringUnsupportedError,
+  UpkeepUnsupportedError,
+} from '../base/errors/store-errors.ts'
 import type { ServerSettings } from './server-options.ts'
 
 /** The response for an error: its code and advice, or only that the server failed. */
@@ -50,7 +55,9 @@ const hidden: Partial<Record<string, string>> = {
   store_closed: 'The server is shutting down. Try again.',
   runtime_closed: 'The server is shutting down. Try again.',
   upkeep_unsupported: new UpkeepUnsupportedError().message,
+  jobs_unsupported: new JobsUnsupportedError().message,
   outbox_unsupported: new OutboxUnsupportedError().message,
+  steering_unsupported: new SteeringUnsupportedError().message,
 }
 
 function headersOf(error: unknown): Record<string, string> {

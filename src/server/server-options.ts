@@ -56,7 +56,7 @@ export type ServerOptions = {
  */
 export type UpkeepOptions = {
   /** The store of the runtime. */
-  readonly store: Pick<Store, 'upkeep' | 'outbox' | 'forTenant'>
+  readonly store: Pick<Store, 'upkeep' | 'outbox' | 'jobs' | 'nodes' | 'steering' | 'forTenant'>
   /**
    * Whether an operator sent the request. Anything but `true` refuses it; so does a throw, which is logged. Called on
    * operator routes, and on other routes when the request has the header `perdure-operator`: see `operatorToken`. With

@@ -4,12 +4,16 @@ import { InvalidArgumentError, StoreClosedError } from '../base/errors/store-err
 import type { Logger } from '../base/logger.ts'
 import { safeLogger } from '../base/redact/redacting-logger.ts'
 import { checkDuration, checkHolder, checkId, readDueWork, readKnownLeases, readWatchedLogs } from './checks.ts'
+import { dueClaims } from './claim-due.ts'
 import type { Driver } from './driver.ts'
 import { ExpiryLoop, HintBus } from './expiry-loop.ts'
+import { checkedJobs } from './jobs.ts'
 import { HeldLeases, type KnownLease, type LeaseNews } from './lease.ts'
+import { checkedNodes } from './nodes.ts'
 import { checkedOutbox } from './outbox.ts'
 import { type ConversationRef, conversationKey, type UnreadableColumn } from './records.ts'
-import { logsPerStatement, type Store, type TenantStore } from './store.ts'
+import { checkedSteering } from './steering.ts'
+import { logsPerStatement, type Store, type TenantStore, type WorkerHere } from './store.ts'
 import { createTenantStore } from './tenant-store.ts'
 import type { Upkeep } from './upkeep.ts'
 
@@ -70,17 +74,23 @@ export function createStore(driver: Driver, options: StoreOptions = {}, clock: C
     ...handles.of('default'),
     durable: driver.durable,
     ...(driver.upkeep ? { upkeep: watchedUpkeep(gate.guard(driver.upkeep), { hints, expiry }) } : {}),
+    ...(driver.jobs ? { jobs: checkedJobs(gate.guard(driver.jobs)) } : {}),
     ...(driver.outbox ? { outbox: checkedOutbox(gate.guard(driver.outbox)) } : {}),
+    ...(driver.liveBus ? { liveBus: driver.liveBus } : {}),
+    ...(driver.steering ? { steering: checkedSteering(gate.guard(driver.steering)) } : {}),
+    ...(driver.nodes ? { nodes: checkedNodes(gate.guard(driver.nodes)) } : {}),
     forTenant: (tenant) => handles.of(tenant),
     async dueWork(input) {
       const query = readDueWork(input)
       return query.agents.length === 0 ? [] : guarded.dueWork(query)
     },
+    claimDue: dueClaims(guarded, context.leases),
     async renewLeases(holder, ttlMs) {
       const { lost } = await keepLeases(holder, ttlMs, context.leases.of(holder))
       return lost.map(({ tenant, id }) => ({ tenant, id }))
     },
     keepLeases,
+    ...(driver.announce ? { announce: (worker: WorkerHere) => driver.announce!(worker) } : {}),
     async movedLogs(input) {
       const watched = readWatchedLogs(input)
       const moved: ConversationRef[] = []

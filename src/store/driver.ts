@@ -1,5 +1,9 @@
 import type { ConversationStatus } from '../log/fsm-state.ts'
+import type { ClaimedRow, PreparedClaim } from './claim-due.ts'
+import type { JobDriver } from './jobs.ts'
 import type { ClaimOptions, ClaimOutcome, KnownLease, LeaseNews } from './lease.ts'
+import type { LiveBus } from './live-bus.ts'
+import type { NodesDriver } from './nodes.ts'
 import type { Outbox } from './outbox.ts'
 import type {
   ConversationFilter,
@@ -10,6 +14,7 @@ import type {
   Tally,
   ToolCall,
 } from './records.ts'
+import type { SteeringDriver } from './steering.ts'
 import type {
   BlobSlice,
   DueWorkQuery,
@@ -19,6 +24,7 @@ import type {
   Unsubscribe,
   WakeHint,
   WatchedLog,
+  WorkerHere,
 } from './store.ts'
 import type { Upkeep } from './upkeep.ts'
 
@@ -120,6 +126,12 @@ export type Driver = {
    */
   dueWork(query: DueWorkQuery): Promise<ConversationRef[]>
   /**
+   * Claims what `dueWork` finds, the longest due first: each conversation as `claimLease` does, all in one transaction. Must not wait for a row that another
+   * claim is taking: it is left out. `DueChoice` chooses, for drivers that decide in code. The clock is watched as by `dueWork`. Optional: without it, conversations
+   * are claimed one by one.
+   */
+  claimDue?(claim: PreparedClaim): Promise<ClaimedRow[]>
+  /**
    * The positions in the list, from 0, of the logs that differ from what the watcher knows: the log ends elsewhere, the event at `seq` has another time, or,
    * where a status is given, the status differs or the conversation is quarantined. A missing conversation ends at 0 and has no status. Must be one statement:
    * it runs repeatedly for all watched logs.
@@ -133,10 +145,20 @@ export type Driver = {
   getSnapshot(tenant: string, id: string): Promise<string | null>
   /** Reports logs that other processes (or other stores of this process) have extended. Called once, at the first subscription. */
   watchOthers(emit: (hint: WakeHint) => void): Unsubscribe
+  /** Optional. */
+  announce?(worker: WorkerHere): Unsubscribe
   /** For export, examination and cleanup of the whole store. Optional. */
   readonly upkeep?: Upkeep
+  /** For bulk jobs. Optional. */
+  readonly jobs?: JobDriver
   /** For subscribers. Optional. */
   readonly outbox?: Outbox
+  /** For what is live, where several processes have the store open. Optional. */
+  readonly liveBus?: LiveBus
+  /** For sight of the processes. Optional. */
+  readonly nodes?: NodesDriver
+  /** For pauses. Optional. */
+  readonly steering?: SteeringDriver
   /** Called once, when no operation is running any more. */
   close(): Promise<void>
 }

@@ -75,6 +75,8 @@ export class HeldLeases {
   add(held: Held): void {
     const key = keyOf(held)
     const earlier = this.#byConversation.get(key)
+    // Of two claims under way at once, the first may be answered last: its lease is the second's by then.
+    if (earlier !== undefined && earlier > held.epoch) return
     if (earlier !== undefined) this.#byEpoch.delete(earlier)
     this.#byConversation.set(key, held.epoch)
     this.#byEpoch.set(held.epoch, held)
@@ -148,7 +150,7 @@ export type ClaimOutcome =
   | { readonly type: 'quarantined' }
   /** The conversation has lapses, and the claim was told to leave such conversations alone. */
   | { readonly type: 'suspect' }
-  /** Another holder has it, it is quarantined, or it does not exist. */
+  /** Another holder has it, it is quarantined or paused, or it does not exist. */
   | { readonly type: 'held' }
 
 /** A lease as a driver stores it. */

@@ -3,7 +3,11 @@ import type { BlobRef } from '../log/blob-ref.ts'
 import type { LogEvent, NewEvent } from '../log/events.ts'
 import type { ConversationStatus, FsmState } from '../log/fsm-state.ts'
 import type { Change, CommitResult } from './change.ts'
+import type { ClaimedDue, DueClaim } from './claim-due.ts'
+import type { Jobs } from './jobs.ts'
 import type { ClaimOptions, ClaimOutcome, KnownLease, LeaseNews } from './lease.ts'
+import type { LiveBus } from './live-bus.ts'
+import type { Nodes } from './nodes.ts'
 import type { Outbox } from './outbox.ts'
 import type {
   ConversationAttrs,
@@ -21,6 +25,7 @@ import type {
   ToolCall,
   ToolCallWrite,
 } from './records.ts'
+import type { Steering } from './steering.ts'
 import type { Upkeep } from './upkeep.ts'
 
 /** A place for logs: one root per process, one handle per tenant. Everything a backend must do is in this file. */
@@ -31,6 +36,11 @@ export type Store = TenantStore & {
   forTenant(tenant: string): TenantStore
   /** Conversations of any tenant whose wake-up is due and that have no holder, the longest due first. */
   dueWork(query: DueWorkQuery): Promise<ConversationRef[]>
+  /**
+   * Takes the leases of due conversations, the longest due first. What was found so is not certain to be all: what others are taking is left out. Where it rejects, leases may have
+   * been taken: they are strays, see `keepLeases`.
+   */
+  claimDue(claim: DueClaim): Promise<ClaimedDue[]>
   /** Extends every lease that this holder took through this store; returns those it no longer has. */
   renewLeases(holder: string, ttlMs: number): Promise<ConversationRef[]>
   /**
@@ -40,14 +50,24 @@ export type Store = TenantStore & {
   keepLeases(holder: string, ttlMs: number, known: readonly KnownLease[]): Promise<LeaseNews>
   /** Hints that a log has grown, here or in another process. Hints may be late, duplicated or lost: the log is the truth. */
   onWake(listener: (hint: WakeHint) => void): Unsubscribe
+  /** Lets other processes know of a worker, so that their hints can name it as the taker, until the returned function is called. Absent when the backend does not offer it. */
+  announce?(worker: WorkerHere): Unsubscribe
   /** The logs that differ from what the watcher knows, in case a hint was lost. One statement for each 1,000. */
   movedLogs(watched: readonly WatchedLog[]): Promise<ConversationRef[]>
   /** Removes everything of a tenant; returns how many conversations it had. */
   deleteTenant(tenant: string): Promise<number>
   /** For export, examination and cleanup of the whole store: see `perdure/upkeep`. Absent when the backend does not offer it. */
   readonly upkeep?: Upkeep
+  /** Bulk jobs. Absent when the backend does not offer it. */
+  readonly jobs?: Jobs
   /** What subscribers are told. Absent when the backend does not offer it. */
   readonly outbox?: Outbox
+  /** What is live, for the other processes of a fleet. Absent when the backend does not offer it. */
+  readonly liveBus?: LiveBus
+  /** Which processes there are. Absent when the backend does not offer it. */
+  readonly nodes?: Nodes
+  /** Pauses. Absent when the backend does not offer it. */
+  readonly steering?: Steering
   /** Must finish running operations. Later calls are refused with `StoreClosedError`; a second close does nothing. */
   close(): Promise<void>
 }
@@ -65,7 +85,17 @@ export type DueWorkQuery = {
 }
 
 /** A log has grown up to `seq`, or may have. */
-export type WakeHint = ConversationRef & { readonly seq: number }
+export type WakeHint = ConversationRef & {
+  readonly seq: number
+  /**
+   * The holder that should take the conversation, where one was chosen; null: there is nothing to take. Others should look for it a little later: the choice may
+   * be wrong. Default: anyone should look.
+   */
+  readonly taker?: string | null
+}
+
+/** A process that takes due conversations of these agents. */
+export type WorkerHere = { readonly holder: string; readonly agents: () => readonly string[] }
 
 /** Ends a subscription. Calling it again does nothing. */
 export type Unsubscribe = () => void

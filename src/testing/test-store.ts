@@ -2,6 +2,7 @@ import type { Store } from '../store/store.ts'
 import { appendAndRead, boundedPages } from './conformance/append-and-read.ts'
 import { callMeta } from './conformance/call-meta.ts'
 import { callRows, resolveOnce } from './conformance/call-rows.ts'
+import { claimDue } from './conformance/claim-due.ts'
 import { conversations, inbox, listing } from './conformance/conversations.ts'
 import { creation, deletion, tombstones } from './conformance/creation.ts'
 import { deadlines } from './conformance/deadlines.ts'
@@ -9,9 +10,12 @@ import { eventsFromOutside, limitsAndBadInput } from './conformance/events-from-
 import { expiry, rounds } from './conformance/expiry.ts'
 import { forkCalls, forkDormancy } from './conformance/fork-calls.ts'
 import { forkLog, movedLogs } from './conformance/fork-log.ts'
+import { jobs } from './conformance/jobs.ts'
 import { leasesAndEpochs } from './conformance/leases-and-epochs.ts'
+import { nodes } from './conformance/nodes.ts'
 import { outbox } from './conformance/outbox.ts'
 import { owners } from './conformance/owners.ts'
+import { pauses } from './conformance/pauses.ts'
 import { quarantine } from './conformance/quarantine.ts'
 import { keys, refusedCommits } from './conformance/refused-commits.ts'
 import { closing, hints, reopening, snapshots } from './conformance/reopening.ts'
@@ -88,6 +92,7 @@ const promises: readonly ((suite: Suite) => void)[] = [
   deadlines,
   wakeUps,
   dueWork,
+  claimDue,
   clocks,
   summariesAndRevival,
   withdrawal,
@@ -112,6 +117,9 @@ const promises: readonly ((suite: Suite) => void)[] = [
   reopening,
   upkeep,
   outbox,
+  jobs,
+  nodes,
+  pauses,
 ]
 
 /** What the suite needs from a test runner. vitest and jest fit as they are, `node:test` with the `expect` package. */

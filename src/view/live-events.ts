@@ -77,7 +77,9 @@ export function isTextDelta(event: { readonly type: string }): boolean {
   return event.type === 'text_delta' || event.type === 'reasoning_delta'
 }
 
-export function isDelta(event: { readonly type: string }): event is DeltaEvent {
+export function isDelta<Event extends { readonly type: string }>(
+  event: Event,
+): event is Extract<Event, { type: DeltaEvent['type'] }> {
   return isTextDelta(event) || event.type === 'tool_input_delta'
 }
 
@@ -94,6 +96,11 @@ export function appendDelta(drafts: readonly Draft[], event: DeltaEvent): readon
   const others = drafts.filter((other) => other.turnId === turnId)
   if (others.some((other) => attemptOf(other) > attemptOf(draft))) return drafts
   return [...drafts.filter((other) => !others.includes(other) || attemptOf(other) === attemptOf(draft)), draft]
+}
+
+/** Characters of a draft, in all its parts. */
+export function charactersOf({ parts }: Pick<Draft, 'parts'>): number {
+  return parts.reduce((sum, { text }) => sum + text.length, 0)
 }
 
 function attemptOf({ attempt = 1 }: Pick<Draft, 'attempt'>): number {
@@ -137,6 +144,11 @@ export class Announcer {
 
   get lastSeq(): number {
     return this.#fold.lastSeq
+  }
+
+  /** After all events so far. */
+  get phase(): ConversationPhase {
+    return this.#phase
   }
 
   /** The state with all events so far. Must be the last method called. */

@@ -17,6 +17,8 @@ export type View = {
   readonly activity: Activity | null
   /** Set while the open turn cannot go on by itself and waits for no answer. It goes on when the cause is gone. */
   readonly problem?: ViewProblem
+  /** Since when no process takes the conversation, because it, its agent or its tenant is paused. As of when the view was read. */
+  readonly paused?: { readonly at: number }
   readonly messages: readonly ViewMessage[]
   /** The newest notes of the application, oldest first; `seq` places them among the messages. A note may also be on the page before the view. */
   readonly notes: readonly NoteItem[]

@@ -58,7 +58,7 @@ test('a command line that makes no sense is refused with what to do', async () =
     [['lisp'], "There is no command 'lisp'; the nearest is 'list'. Run: perdure --help"],
     [['aprove', 'ticket-42'], "There is no command 'aprove'; the nearest is 'approve'"],
     [['ibnox'], "There is no command 'ibnox'; the nearest is 'inbox'"],
-    [['un', 'ticket-42'], "There is no command 'un'; the nearest is 'unquarantine'"],
+    [['un', 'ticket-42'], "There is no command 'un'; the nearest is 'undrain'"],
     [['conversations'], "There is no command 'conversations'. Run: perdure --help"],
     [['--limit', 'list'], "'--limit' comes before the command"],
     [['list', '--foo'], "Unknown option '--foo'"],

@@ -76,6 +76,16 @@ const clientVerbs: Table<Client> = {
     (hostile) => client.discardDeliveries(hostile),
     (hostile) => client.discardDeliveries([hostile]),
   ],
+  bulk: (client) => [
+    (hostile) => client.bulk.count(hostile),
+    (hostile) => client.bulk.count({ action: hostile }),
+    (hostile) => client.bulk.start(hostile),
+    (hostile) => client.bulk.start({ action: 'cancel', filter: hostile }),
+    (hostile) => client.bulk.list(hostile),
+    (hostile) => client.bulk.list({ before: hostile }),
+    (hostile) => client.bulk.get(hostile),
+    (hostile) => client.bulk.stop(hostile),
+  ],
   removeSubscriber: (client) => [(hostile) => client.removeSubscriber(hostile)],
   ready: none,
 }

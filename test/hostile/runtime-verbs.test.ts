@@ -153,7 +153,70 @@ const conversationVerbs: Table<Conversation> = {
 }
 
 const runtimeVerbs: Table<Runtime> = {
+  bulk: ({ runtime }) => [
+    (hostile) => runtime.bulk.count(hostile),
+    (hostile) => runtime.bulk.count({ action: hostile }),
+    (hostile) => runtime.bulk.count({ action: 'cancel', filter: hostile }),
+    (hostile) => runtime.bulk.count({ action: 'cancel', filter: { status: hostile } }),
+    (hostile) => runtime.bulk.count({ action: 'cancel', filter: { text: hostile } }),
+    (hostile) => runtime.bulk.count({ action: 'cancel', filter: { olderThanMs: hostile } }),
+    (hostile) => runtime.bulk.count({ action: 'retry', filter: { ended: hostile } }),
+    (hostile) => runtime.bulk.start(hostile),
+    (hostile) => runtime.bulk.start({ action: 'cancel', id: hostile }),
+    (hostile) => runtime.bulk.start({ action: 'cancel', who: hostile }),
+    (hostile) => runtime.bulk.start({ action: 'cancel', tenant: hostile }),
+    (hostile) => runtime.bulk.start({ action: 'retry', force: hostile }),
+    (hostile) => runtime.bulk.start({ action: 'cancel', perSecond: hostile }),
+    (hostile) => runtime.bulk.list(hostile),
+    (hostile) => runtime.bulk.get(hostile),
+    (hostile) => runtime.bulk.stop(hostile),
+  ],
+  preflight: ({ runtime }) => [
+    (hostile) => runtime.preflight(hostile),
+    (hostile) => runtime.preflight({ tenant: hostile }),
+    (hostile) => runtime.preflight({ limit: hostile }),
+    (hostile) => runtime.preflight({ after: hostile }),
+    (hostile) => runtime.preflight({ migrateState: hostile }),
+  ],
   subscribers: () => [],
+  nodes: () => [],
+  work: ({ runtime }) => [
+    (hostile) => runtime.work(hostile),
+    (hostile) => runtime.work({ state: hostile }),
+    (hostile) => runtime.work({ agent: hostile }),
+    (hostile) => runtime.work({ limit: hostile }),
+    (hostile) => runtime.work({ after: hostile }),
+    (hostile) => runtime.work({ after: { tenant: hostile, id: 'c', at: 1 } }),
+    (hostile) => runtime.work({ after: { tenant: 't', id: 'c', at: hostile } }),
+  ],
+  drain: ({ runtime }) => [
+    (hostile) => runtime.drain(hostile),
+    (hostile) => runtime.drain('node', hostile),
+    (hostile) => runtime.drain('node', { who: hostile }),
+    (hostile) => runtime.drain('node', { reason: hostile }),
+    (hostile) => runtime.drain('node', { drainMs: hostile }),
+  ],
+  undrain: ({ runtime }) => [
+    (hostile) => runtime.undrain(hostile),
+    (hostile) => runtime.undrain('node', hostile),
+    (hostile) => runtime.undrain('node', { who: hostile }),
+  ],
+  pause: ({ runtime }) => [
+    (hostile) => runtime.pause(hostile),
+    (hostile) => runtime.pause({ agent: hostile }),
+    (hostile) => runtime.pause({ tenant: hostile }),
+    (hostile) => runtime.pause({ conversation: hostile }),
+    (hostile) => runtime.pause({ agent: 'unused' }, hostile),
+    (hostile) => runtime.pause({ agent: 'unused' }, { who: hostile }),
+    (hostile) => runtime.pause({ agent: 'unused' }, { reason: hostile }),
+  ],
+  resume: ({ runtime }) => [
+    (hostile) => runtime.resume(hostile),
+    (hostile) => runtime.resume({ agent: hostile }),
+    (hostile) => runtime.resume({ agent: 'unused' }, hostile),
+  ],
+  pauses: ({ runtime }) => options((page) => runtime.pauses(page), 'before', 'limit'),
+  steeringActs: ({ runtime }) => options((page) => runtime.steeringActs(page), 'before', 'limit'),
   failedDeliveries: ({ runtime }) => [
     (hostile) => runtime.failedDeliveries(hostile),
     (hostile) => runtime.failedDeliveries({ subscriber: hostile }),
@@ -171,6 +234,7 @@ const runtimeVerbs: Table<Runtime> = {
   removeSubscriber: ({ runtime }) => [(hostile) => runtime.removeSubscriber(hostile)],
   deleteTenant: ({ runtime }) => [(hostile) => runtime.deleteTenant(hostile)],
   signedFiles: ({ runtime }) => [(hostile) => runtime.signedFiles.open('c', '0'.repeat(64), hostile)],
+  signedStates: ({ runtime }) => [async (hostile) => runtime.signedStates.isSigned('text', hostile)],
   agents: none,
   conversation: ({ runtime }) => [
     (hostile) => runtime.conversation(hostile, { agent: 'clerk' }).send('x'),
@@ -253,6 +317,7 @@ const runtimeVerbs: Table<Runtime> = {
 
 const inspectVerbs: Table<Inspection> = {
   record: none,
+  work: none,
   modelCalls: ({ runtime }) => [
     (hostile) => runtime.inspect('c').modelCalls(hostile),
     (hostile) => runtime.inspect('c').modelCalls({ skip: hostile }),

@@ -81,13 +81,6 @@ const planted: readonly (readonly [string, file: string, find: string, replace: 
     'answered.size >= 0 || round > 0 || callId === ""',
     interrupt('the question of a child agent interrupts the run of its parent, and its answer goes to the child'),
   ],
-  [
-    'a run may say what a provider said',
-    'src/server/ag-ui/ag-ui-stream.ts',
-    'failureText(standing))',
-    'JSON.stringify(view.log.turns.at(-1)?.end))',
-    run('a model that fails ends the run with an error, without what the provider said'),
-  ],
 ]
 
 /** Bugs of the route of AG-UI: each trusts the client too far, or shows it too much or too little. */

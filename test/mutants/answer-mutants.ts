@@ -72,9 +72,9 @@ export const answerMutants: readonly Mutant[] = [
     name: 'deploys: what is left to others is not looked at again',
     edits: [
       {
-        file: 'src/engine/lease/claims.ts',
-        find: '&& !isOver) return true',
-        replace: '&& (!isOver || key)) return true',
+        file: 'src/engine/lease/skipped-conversations.ts',
+        find: 'if (until <= now || isWaiting',
+        replace: 'if (isWaiting',
       },
     ],
     killedBy: [newTool('is missed for as long as was set, and then its call ends as an error')],

@@ -94,12 +94,12 @@ export const clockMutants: readonly Mutant[] = [
     killedBy: [due],
   },
   {
-    name: 'clocks: a worker does not say how long its leases last',
+    name: 'clocks: a claim does not say how long its leases last',
     edits: [
       {
-        file: 'src/engine/lease/worker.ts',
-        find: 'store.dueWork({ agents: names, limit, suspects, leaseMs })',
-        replace: 'store.dueWork({ agents: names, limit: limit + 0 * leaseMs, suspects })',
+        file: 'src/store/memory/memory-store.ts',
+        find: '...choice.query, leaseMs: ttlMs',
+        replace: '...choice.query',
       },
     ],
     killedBy: [died],

@@ -6,14 +6,14 @@ export const lastingMutants: readonly Mutant[] = [
     name: 'lasting: what failed is tried again at once',
     edits: [
       {
-        file: 'src/engine/lease/claims.ts',
+        file: 'src/engine/lease/skipped-conversations.ts',
         find: 'until: this.#now() + delayAfter(failures, delays)',
         replace: 'until: this.#now() + delayAfter(failures, delays) * 0',
       },
     ],
     killedBy: [
       {
-        file: 'src/engine/lease/left-alone.test.ts',
+        file: 'src/engine/lease/skipped-conversations.test.ts',
         test: 'a conversation whose work failed is set aside for longer and longer, until it goes well',
       },
     ],
@@ -22,14 +22,14 @@ export const lastingMutants: readonly Mutant[] = [
     name: 'lasting: the pauses do not grow',
     edits: [
       {
-        file: 'src/engine/lease/claims.ts',
+        file: 'src/engine/lease/skipped-conversations.ts',
         find: 'delayAfter(failures, delays)',
         replace: 'delayAfter(1, delays)',
       },
     ],
     killedBy: [
       {
-        file: 'src/engine/lease/left-alone.test.ts',
+        file: 'src/engine/lease/skipped-conversations.test.ts',
         test: 'a conversation whose work failed is set aside for longer and longer, until it goes well',
       },
     ],
@@ -78,9 +78,9 @@ export const lastingMutants: readonly Mutant[] = [
     name: 'lasting: a search for work that failed is made again at the next hint',
     edits: [
       {
-        file: 'src/engine/lease/worker.ts',
-        find: 'this.#lookNotBefore = monotonic(this.#node.clock) + this.#looking.waitMs',
-        replace: 'this.#lookNotBefore = 0',
+        file: 'src/engine/lease/work-search.ts',
+        find: 'this.#notBefore = monotonic(this.#node.clock) + this.#failures.waitMs',
+        replace: 'this.#notBefore = 0',
       },
     ],
     killedBy: [

@@ -139,8 +139,8 @@ export const leaseMutants: readonly Mutant[] = [
     edits: [
       {
         file: 'src/engine/lease/lease-keeper.ts',
-        find: '      await this.#giveBack(strays)\n',
-        replace: '      if (strays.length > 1_000) await this.#giveBack(strays)\n',
+        find: 'if (claiming === null) await this.#giveBack(strays, learned)',
+        replace: 'if (claiming === null) await this.#giveBack([], learned)',
       },
     ],
     killedBy: [
@@ -163,9 +163,8 @@ export const leaseMutants: readonly Mutant[] = [
     edits: [
       {
         file: 'src/engine/lease/worker.ts',
-        find: '    this.#isClosed = true\n    for (const cancel of this.#cancelTimers) cancel()\n',
-        replace:
-          '    this.#isClosed = true\n    this.#leases.stop()\n    for (const cancel of this.#cancelTimers) cancel()\n',
+        find: '    const searching = this.#search.close()\n',
+        replace: '    this.#leases.stop()\n    const searching = this.#search.close()\n',
       },
     ],
     killedBy: [

@@ -3,11 +3,13 @@ import { answerMutants } from './answer-mutants.ts'
 import { authorizeMutants } from './authorize-mutants.ts'
 import { baseMutants } from './base-mutants.ts'
 import { behalfMutants } from './behalf-mutants.ts'
+import { bulkMutants } from './bulk-mutants.ts'
 import { bytesMutants } from './bytes-mutants.ts'
 import { cacheMutants } from './cache-mutants.ts'
 import { callsMutants } from './calls-mutants.ts'
 import { chatMutants } from './chat-mutants.ts'
 import { childMutants } from './child-mutants.ts'
+import { claimMutants } from './claim-mutants.ts'
 import { cliMutants } from './cli-mutants.ts'
 import { clockMutants } from './clock-mutants.ts'
 import { contractMutants } from './contract-mutants.ts'
@@ -15,6 +17,7 @@ import { coreMutants } from './core-mutants.ts'
 import { dataMutants } from './data-mutants.ts'
 import { disclosureMutants } from './disclosure-mutants.ts'
 import { doorMutants } from './door-mutants.ts'
+import { fleetMutants } from './fleet-mutants.ts'
 import { frameworkMutants } from './framework-mutants.ts'
 import { hookMutants } from './hook-mutants.ts'
 import { inboxMutants } from './inbox-mutants.ts'
@@ -22,12 +25,15 @@ import { inspectorMutants } from './inspector-mutants.ts'
 import { keptMutants } from './kept-mutants.ts'
 import { lastingMutants } from './lasting-mutants.ts'
 import { leaseMutants } from './lease-mutants.ts'
+import { liveMutants } from './live-mutants.ts'
+import { mcpMutants } from './mcp-mutants.ts'
 import type { Mutant } from './mutant.ts'
 import { noteMutants } from './note-mutants.ts'
 import { operatorMutants } from './operator-mutants.ts'
 import { outboxMutants } from './outbox-mutants.ts'
 import { poisonMutants } from './poison-mutants.ts'
 import { postgresMutants } from './postgres-mutants.ts'
+import { preflightMutants } from './preflight-mutants.ts'
 import { reactMutants } from './react-mutants.ts'
 import { readerMutants } from './reader-mutants.ts'
 import { recordMutants } from './record-mutants.ts'
@@ -58,6 +64,8 @@ export const mutants: readonly Mutant[] = [
   ...sqliteMutants,
   ...postgresMutants,
   ...operatorMutants,
+  ...preflightMutants,
+  ...bulkMutants,
   ...serverMutants,
   ...upkeepMutants,
   ...supersededMutants,
@@ -76,6 +84,7 @@ export const mutants: readonly Mutant[] = [
   ...contractMutants,
   ...recordMutants,
   ...cliMutants,
+  ...claimMutants,
   ...clockMutants,
   ...cacheMutants,
   ...doorMutants,
@@ -87,15 +96,18 @@ export const mutants: readonly Mutant[] = [
   ...withheldMutants,
   ...disclosureMutants,
   ...leaseMutants,
+  ...liveMutants,
   ...baseMutants,
   ...lastingMutants,
   ...poisonMutants,
+  ...mcpMutants,
   ...noteMutants,
   ...sessionMutants,
   ...restoreMutants,
   ...signedMutants,
   ...dataMutants,
   ...chatMutants,
+  ...fleetMutants,
   ...outboxMutants,
   ...frameworkMutants,
   ...tenantMutants,

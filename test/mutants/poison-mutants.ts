@@ -125,8 +125,8 @@ export const poisonMutants: readonly Mutant[] = [
     edits: [
       {
         file: 'src/store/sqlite/leases.ts',
-        find: 'return [...free, ...sorted(suspected).slice(0, suspects)]',
-        replace: 'return [...free, ...suspected]',
+        find: 'return sorted([...free, ...sorted(suspected).slice(0, suspects)])',
+        replace: 'return sorted([...free, ...suspected])',
       },
       { file: 'src/store/sqlite/leases.ts', find: 'now, agent, now, suspects)', replace: 'now, agent, now, limit)' },
     ],

@@ -99,8 +99,8 @@ export const postgresMutants: readonly Mutant[] = [
     edits: [
       {
         file: 'src/store/postgres/connection.ts',
-        find: 'SET synchronous_commit = on;',
-        replace: 'SET synchronous_commit = off;',
+        find: "'synchronous_commit = on'",
+        replace: "'synchronous_commit = off'",
       },
     ],
     killedBy: [

@@ -18,7 +18,7 @@ const planted: readonly (readonly [name: string, file: string, find: string, rep
   [
     'the text of an attempt that broke off stays on screen',
     'src/engine/turn/model-task.ts',
-    "if (!this.#isHeldBack) channel.emit({ type: 'message_discarded', turnId: this.#turnId, messageId }, seq)",
+    "if (!this.#isHeldBack) live.emit({ type: 'message_discarded', turnId: this.#turnId, messageId }, seq)",
     '',
     story(tried),
   ],

@@ -99,7 +99,7 @@ export const trustMutants: readonly Mutant[] = [
     edits: [
       {
         file: 'src/engine/lease/worker.ts',
-        find: 'if (name !== null) void this.#look()',
+        find: 'if (name !== null) this.#look()',
         replace: 'if (name !== null) void this.take(ref, name)',
       },
     ],

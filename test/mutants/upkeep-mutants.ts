@@ -158,9 +158,9 @@ export const upkeepMutants: readonly Mutant[] = [
     name: 'upkeep: a row that cannot be read ends the search for work',
     edits: [
       {
-        file: 'src/engine/lease/claims.ts',
-        find: 'if (!isDamaged) throw error',
-        replace: 'if (isDamaged || error) throw error',
+        file: 'src/store/claim-due.ts',
+        find: '    return error as ConversationUnreadableError',
+        replace: '    throw error',
       },
     ],
     killedBy: [

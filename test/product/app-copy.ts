@@ -30,9 +30,14 @@ export async function copyApp(tarball: string): Promise<string> {
     filter: (path) => !/\/(node_modules|\.next)(\/|$)/.test(path.slice(source.length)),
   })
   await cp(join(import.meta.dirname, 'overlay'), folder, { recursive: true })
+  await withDependencies(folder, tarball)
+  return folder
+}
+
+/** Installs what the folder's `package.json` names, and the packed package. */
+export async function withDependencies(folder: string, tarball: string): Promise<void> {
   await linkDependencies(folder)
   await npm(['install', '--prefer-offline', tarball], folder)
-  return folder
 }
 
 /** Installs what the app needs once for each `package.json`, and links the files into the folder. */

@@ -44,6 +44,7 @@ export class Tally {
 export const allMethods = Object.keys({
   forTenant: 0,
   dueWork: 0,
+  claimDue: 0,
   renewLeases: 0,
   keepLeases: 0,
   movedLogs: 0,
@@ -84,4 +85,10 @@ export const allMethods = Object.keys({
   getBlob: 0,
   putSnapshot: 0,
   getSnapshot: 0,
-} satisfies Record<Exclude<keyof Store, 'durable' | 'upkeep' | 'outbox' | 'changedSince' | 'tally'>, 0>)
+} satisfies Record<
+  Exclude<
+    keyof Store,
+    'announce' | 'changedSince' | 'durable' | 'jobs' | 'liveBus' | 'nodes' | 'outbox' | 'steering' | 'tally' | 'upkeep'
+  >,
+  0
+>)

@@ -79,6 +79,19 @@ export const cases: Readonly<Record<string, Case>> = {
   listFailedDeliveries: { isForOperators: true },
   retryDeliveries: { isForOperators: true, body: { ids: [1] } },
   discardDeliveries: { isForOperators: true, body: { ids: [1] } },
+  listJobs: { isForOperators: true },
+  getJob: { isForOperators: true },
+  startJob: { isForOperators: true, body: { action: 'cancel' } },
+  countJob: { isForOperators: true, body: { action: 'cancel' } },
+  stopJob: { isForOperators: true, body: {} },
+  listNodes: { isForOperators: true },
+  drainNode: { isForOperators: true, body: { node: 'x' } },
+  undrainNode: { isForOperators: true, body: { node: 'x' } },
+  listWork: { isForOperators: true },
+  listPauses: { isForOperators: true },
+  pause: { isForOperators: true, body: { agent: 'x' } },
+  resume: { isForOperators: true, body: { agent: 'x' } },
+  listSteering: { isForOperators: true },
 }
 
 /** Everything of an answer but when it was given. */

@@ -1,7 +1,8 @@
 import type { NewEvent } from '../../src/log/events.ts'
 import type { Change, CommitResult } from '../../src/store/change.ts'
+import type { DueClaim } from '../../src/store/claim-due.ts'
 import type { LeaseNews } from '../../src/store/lease.ts'
-import type { DueWorkQuery, Store } from '../../src/store/store.ts'
+import type { Store } from '../../src/store/store.ts'
 import type { BrokenRule } from './plan.ts'
 import type { SimulatedProcess } from './simulated-process.ts'
 
@@ -87,13 +88,20 @@ export async function breakingCall(
   if (rule === 'a process renews only the leases it knows' && name === 'keepLeases') return keepAll(data, args)
   if (rule === 'a process holds one conversation with lapses at a time') {
     if (name === 'claimLease') return make([...args.slice(0, 3), { suspects: true }])
-    if (name === 'dueWork') return make([{ ...(args[0] as DueWorkQuery), suspects: 1_000 }])
+    if (name === 'claimDue') return make([{ ...(args[0] as DueClaim), suspects: 1_000 }])
   }
   if (rule === 'lapses are counted' && name === 'claimLease') {
     const [id, holder] = args as [string, string]
     // The last holder is taken for one that released it in good order.
     const found = await data.claimLease(id, `${holder} looking`, 1)
     if (found.type === 'taken') await data.releaseLease(id, found.epoch)
+  }
+  if (rule === 'lapses are counted' && name === 'claimDue') {
+    const claim = args[0] as DueClaim
+    const looking = { ...claim, holder: `${claim.holder} looking`, ttlMs: 1, suspects: 1_000, limit: 1_000 }
+    for (const found of await data.claimDue(looking)) {
+      if (found.type === 'taken') await data.forTenant(found.tenant).releaseLease(found.id, found.epoch)
+    }
   }
   return make(args)
 }

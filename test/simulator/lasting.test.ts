@@ -1,4 +1,5 @@
 import { afterEach, expect, test, vi } from 'vitest'
+import type { LeftAlone } from '../../src/store/claim-due.ts'
 import type { ConversationRef } from '../../src/store/records.ts'
 import type { Plan } from './plan.ts'
 import { problemsOf } from './problems-of.ts'
@@ -26,8 +27,8 @@ vi.mock('../../src/base/clock.ts', async (original) => {
   return { ...real, Backoff }
 })
 
-vi.mock('../../src/engine/lease/claims.ts', async (original) => {
-  const real = await original<typeof import('../../src/engine/lease/claims.ts')>()
+vi.mock('../../src/engine/lease/skipped-conversations.ts', async (original) => {
+  const real = await original<typeof import('../../src/engine/lease/skipped-conversations.ts')>()
   class SkippedConversations extends real.SkippedConversations {
     readonly #failed = new Set<string>()
 
@@ -35,12 +36,12 @@ vi.mock('../../src/engine/lease/claims.ts', async (original) => {
       this.#failed.add(ref.id)
       super.retryLater(ref, error)
     }
-    override waitsForRetry(ref: ConversationRef): boolean {
+    override has(ref: ConversationRef, lastSeq: number): boolean {
       if (off.takingUp && this.#failed.has(ref.id)) return true
-      return !off.aside && super.waitsForRetry(ref)
+      return !off.aside && super.has(ref, lastSeq)
     }
-    override get size(): number {
-      return off.search ? 0 : super.size
+    override leftAlone(): LeftAlone[] {
+      return off.search || off.aside ? [] : super.leftAlone()
     }
   }
   return { ...real, SkippedConversations }

@@ -84,7 +84,7 @@ export class StoreOutage {
     if (!this.isOn || !(this.#outage.of === 'everything' || (name === 'commit' && this.concerns(id)))) return
     this.refused += 1
     // People and watchers come as often as they like: the engine's own tries are counted.
-    const isTried = isOwners || name === 'claimLease' || name === 'dueWork' || name === 'keepLeases'
+    const isTried = isOwners || name === 'claimLease' || name === 'claimDue' || name === 'keepLeases'
     const key = `${name} of ${isOwners || name === 'claimLease' ? id : 'all'} by ${processName}`
     if (isTried) this.#tries.set(key, (this.#tries.get(key) ?? 0) + 1)
     const problem = `the store fails${this.#outage.isLasting ? ' and will go on failing' : ''}; nothing was written`

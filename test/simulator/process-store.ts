@@ -1,4 +1,5 @@
 import type { Change, CommitResult } from '../../src/store/change.ts'
+import type { ClaimedDue, DueClaim } from '../../src/store/claim-due.ts'
 import type { Store, TenantStore } from '../../src/store/store.ts'
 import type { SimulatedProcess } from './simulated-process.ts'
 
@@ -26,7 +27,7 @@ export type Calls = {
 }
 
 /** These are made when time passes: steps that counted them would depend on how much of it does. */
-const timed = new Set(['dueWork', 'keepLeases', 'getConversation'])
+const timed = new Set(['dueWork', 'claimDue', 'keepLeases', 'getConversation'])
 
 const writing = new Set(['commit', 'claimLease', 'releaseLease', 'putSummary', 'putModelCall', 'putBlob'])
 
@@ -47,7 +48,8 @@ export function processStore(data: Store, process: SimulatedProcess, calls: Call
 
   async function call(name: string, args: unknown[], invoke: (args: unknown[]) => Promise<unknown>): Promise<unknown> {
     await process.goOn()
-    if (!timed.has(name)) await calls.before()
+    const claims = name === 'claimDue' && (await mayClaim(data, args[0] as DueClaim))
+    if (!timed.has(name) || claims) await calls.before()
     await process.goOn()
     calls.refuse(name, args)
     const [id, change] = args as [string, Change]
@@ -55,7 +57,7 @@ export function processStore(data: Store, process: SimulatedProcess, calls: Call
       name === 'commit'
         ? calls.commit(id, change, (given) => invoke([id, given]) as Promise<CommitResult>)
         : calls.instead(name, args, (given) => invoke([...given]))
-    const answer = writing.has(name) ? calls.write(make, leaseTaking(name, change)) : make()
+    const answer = writing.has(name) || claims ? calls.write(make, leaseTaking(name, change)) : make()
     // Also a failure is heard of only by who is there to hear it.
     await Promise.allSettled([answer])
     await process.goOn()
@@ -64,13 +66,26 @@ export function processStore(data: Store, process: SimulatedProcess, calls: Call
       const { epoch } = (result ?? {}) as { readonly epoch?: number }
       if (epoch !== undefined) await calls.leased(id, epoch)
     }
+    if (name === 'claimDue') {
+      for (const one of result as ClaimedDue[]) if (one.type === 'taken') await calls.leased(one.id, one.epoch)
+    }
     return result
   }
 
   return wrap(data)
 }
 
+/** A claim that finds nothing is made whenever time passes. */
+async function mayClaim(data: Store, { agents, suspects = 0, except = [] }: DueClaim): Promise<boolean> {
+  for (const { tenant, id } of await data.dueWork({ agents, limit: 1_000, suspects: suspects && 1_000 })) {
+    const left = except.find((one) => one.tenant === tenant && one.id === id)
+    const record = left && (await data.forTenant(tenant).getConversation(id))
+    if (!left || (left.seq !== null && left.seq < (record?.lastSeq ?? 0))) return true
+  }
+  return false
+}
+
 function leaseTaking(name: string, change: Change): LeaseTaking {
-  if (name === 'claimLease') return 'claim'
+  if (name === 'claimLease' || name === 'claimDue') return 'claim'
   return name === 'commit' && change.acquire !== undefined ? change : 'none'
 }

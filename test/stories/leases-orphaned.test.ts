@@ -65,8 +65,7 @@ overStores('a lease whose acknowledgement was lost', (story) => {
     const busy = pacedModel()
     const echo = defineAgent({ name: 'echo', model: scriptedModel(() => 'Yes.') })
     const data = story.openStore()
-    const only = (id: string) => id === 'c1'
-    const { store, failures } = flakyStore(data, { method: 'claimLease', times: 1, isWritten: true, only })
+    const { store, failures } = flakyStore(data, { method: 'claimDue', times: 1, isWritten: true })
     const agents = [echo, defineAgent({ name: 'busy', model: busy })]
     const node = story.start({ agents, store, ...quick })
     await node.conversation('long', { agent: 'busy' }).send('go')
@@ -81,7 +80,7 @@ overStores('a lease whose acknowledgement was lost', (story) => {
   test('a lease that is lost again and again is given back again and again, long before it would lapse', async () => {
     const echo = defineAgent({ name: 'echo', model: scriptedModel(() => 'Yes.') })
     const data = story.openStore()
-    const { store, failures } = flakyStore(data, { method: 'claimLease', times: 3, isWritten: true })
+    const { store, failures } = flakyStore(data, { method: 'claimDue', times: 3, isWritten: true })
     const api = story.start({ agents: [echo], store: story.reopen(data), work: false })
     const turn = await api.conversation('c1', { agent: 'echo' }).send('Are you there?')
     story.start({ agents: [echo], store, leaseMs: 600_000, pollMs: 20 })
@@ -97,7 +96,7 @@ overStores('a lease whose acknowledgement was lost', (story) => {
     const data = story.openStore()
     const warnings: string[] = []
     const logger = { ...silentLogger, warn: (message: string) => void warnings.push(message) }
-    const delayed = delayedAnswer(data, (id, change) => id === 'c1' && change.acquire !== undefined)
+    const delayed = delayedAnswer(data, 'commit', (id, change) => id === 'c1' && change.acquire !== undefined)
     const node = story.start({ agents, store: delayed.store, logger, leaseMs: 200, pollMs: 20 })
     await node.conversation('long', { agent: 'echo' }).send('go')
     await model.called(1)
@@ -110,13 +109,33 @@ overStores('a lease whose acknowledgement was lost', (story) => {
     expect(warnings).toEqual([])
   })
 
+  test('the leases of a claim whose answer is on its way are not taken for lost ones, however many', async () => {
+    const model = pacedModel()
+    const agents = [defineAgent({ name: 'echo', model })]
+    const data = story.openStore()
+    const warnings: string[] = []
+    const logger = { ...silentLogger, warn: (message: string) => void warnings.push(message) }
+    const api = story.start({ agents, store: story.reopen(data), work: false })
+    const delayed = delayedAnswer(data, 'claimDue', () => true)
+    const node = story.start({ agents, store: delayed.store, logger, leaseMs: 200, pollMs: 20 })
+    await node.conversation('long', { agent: 'echo' }).send('go')
+    await model.called(1)
+    const ids = ['c1', 'c2', 'c3']
+    const turns = await Promise.all(ids.map((id) => api.conversation(id, { agent: 'echo' }).send('Are you there?')))
+    await delayed.renewed(2)
+    delayed.answer()
+    for (const call of [2, 3, 4]) await model.answer(call, 'Yes.')
+    for (const turn of turns) expect(await turn.outcome()).toMatchObject({ status: 'completed', text: 'Yes.' })
+    expect(warnings).toEqual([])
+  })
+
   function acquiresFor(wanted: string): (id: string, change: Change) => boolean {
     return (id, change) => id === wanted && acquires(id, change)
   }
 })
 
-/** A store whose answer to one commit is held back, and that counts the renewals from then on. */
-function delayedAnswer(data: Store, isMeant: (id: string, change: Change) => boolean) {
+/** A store whose answer to one call is held back, and that counts the renewals from then on. A claim that found nothing is answered at once. */
+function delayedAnswer(data: Store, held: 'commit' | 'claimDue', isMeant: (id: string, change: Change) => boolean) {
   const release = gate()
   let isHeld = false
   let renewals = 0
@@ -126,11 +145,12 @@ function delayedAnswer(data: Store, isMeant: (id: string, change: Change) => boo
       get(object, name) {
         const member: unknown = Reflect.get(object, name)
         if (name === 'forTenant') return (tenant: string) => delayed(data.forTenant(tenant))
-        if (typeof member !== 'function' || (name !== 'commit' && name !== 'keepLeases')) return member
+        if (typeof member !== 'function' || (name !== held && name !== 'keepLeases')) return member
         return async (...args: unknown[]) => {
           const answer: unknown = await member.apply(object, args)
           if (name === 'keepLeases' && isHeld) renewals += 1
-          if (name !== 'commit' || !isMeant(...(args as [string, Change]))) return answer
+          if (name !== held || !isMeant(...(args as [string, Change]))) return answer
+          if (Array.isArray(answer) && answer.length === 0) return answer
           isHeld = true
           await release.opened
           return answer

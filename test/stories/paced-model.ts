@@ -6,6 +6,8 @@ export type PacedCall = {
   readonly prompt: LanguageModelV4CallOptions['prompt']
   readonly signal: AbortSignal | undefined
   say(text: string): void
+  /** Any other part of its stream. */
+  stream(part: LanguageModelV4StreamPart): void
   call(tool: string, args: object): void
   finish(): void
   /** Says it, and that is all. */
@@ -61,6 +63,7 @@ function pacedCall({ prompt, abortSignal }: LanguageModelV4CallOptions) {
     prompt,
     signal: abortSignal,
     say: (text) => send({ type: 'text-delta', id: 'text', delta: text }),
+    stream: (part) => send(part),
     call: (tool, args) => {
       toolCalls += 1
       send({ type: 'tool-call', toolCallId: `paced-${toolCalls}`, toolName: tool, input: JSON.stringify(args) })

@@ -25,9 +25,8 @@ overStores('a store that is away for a moment', (story) => {
   }
 
   const flaws: Flaw[] = [
-    { method: 'dueWork', times: 2 },
-    { method: 'getConversation', times: 2 },
-    { method: 'claimLease', times: 2 },
+    { method: 'claimDue', times: 2 },
+    { method: 'claimDue', times: 2, isWritten: true },
     { method: 'pageSince', times: 2 },
     { method: 'latestSummary', times: 2 },
     { method: 'getBlob', times: 2 },
@@ -127,7 +126,7 @@ overStores('a store that is away for a moment', (story) => {
     const tell = (message: string) => void told.push(message)
     const api = story.start({ agents: [agent], store, work: false }).conversation('c1', { agent: 'worker' })
     const turn = await api.send('go')
-    const { store: flaky, failures } = flakyStore(store, { method: 'claimLease', times: 3 })
+    const { store: flaky, failures } = flakyStore(store, { method: 'pageSince', times: 3 })
     story.start({ agents: [agent], store: flaky, logger: { ...silentLogger, warn: tell, error: tell }, pollMs: 10 })
     expect(await turn.outcome()).toMatchObject({ status: 'completed' })
     expect(failures()).toBe(3)

@@ -170,7 +170,7 @@ overStores('a conversation that rests as this process left it', (story) => {
     const heir = defineAgent({ name: 'heir', model: scriptedModel(() => 'I am the heir.') })
     const asleep = story.start({ agents: [heir], store: story.reopen(store), work: false })
     const turn = await asleep.conversation('c1', { agent: 'heir' }).send('one')
-    const deaf: Store = { ...store, dueWork: async () => [], onWake: () => () => {} }
+    const deaf: Store = { ...store, claimDue: async () => [], onWake: () => () => {} }
     const runtime = story.start({ agents: [echo().agent, heir], store: deaf, ...unattended })
     await expect(runtime.conversation('c1', { agent: 'echo' }).send('two')).rejects.toMatchObject({
       code: 'agent_mismatch',

@@ -6,8 +6,10 @@ import { FlowRegistry } from '../../src/engine/flow/flow-registry.ts'
 import { Worker } from '../../src/engine/lease/worker.ts'
 import { createNode, type NodeSettings } from '../../src/engine/node.ts'
 import type { NewEvent } from '../../src/log/events.ts'
+import type { ClaimedDue, DueClaim } from '../../src/store/claim-due.ts'
+import type { ClaimOutcome } from '../../src/store/lease.ts'
 import { memoryStore } from '../../src/store/memory/memory-store.ts'
-import type { DueWorkQuery, Store, TenantStore } from '../../src/store/store.ts'
+import type { Store, TenantStore } from '../../src/store/store.ts'
 import { fakeClock } from '../../src/testing/fake-clock.ts'
 
 type Options = { readonly maxConcurrentTurns?: number; readonly pollMs?: number; readonly store?: Store }
@@ -18,16 +20,20 @@ export function workingNode(flows: readonly Flow[], { maxConcurrentTurns = 256, 
   const real = given.store ?? memoryStore({ clock, logger: silentLogger })
   const meddle: { [method: string]: (...args: never[]) => unknown } = {}
   const calls: { readonly method: string; readonly args: readonly unknown[] }[] = []
+  const answers = { claims: 0 }
   const through = <T extends Store | TenantStore>(target: T): T =>
     new Proxy(target, {
       get(object, name: string) {
         const member: unknown = Reflect.get(object, name)
         if (name === 'forTenant') return (tenant: string) => through(real.forTenant(tenant))
-        if (typeof member !== 'function' || name === 'onWake') return member
+        if (typeof member !== 'function' || name === 'onWake' || name === 'announce') return member
         return async (...args: unknown[]) => {
           calls.push({ method: name, args })
           await meddle[name]?.(...(args as never[]))
-          return member.apply(object, args)
+          const answer: unknown = await member.apply(object, args)
+          if (name === 'claimDue') answers.claims += (answer as readonly ClaimedDue[]).length
+          if (name === 'claimLease') answers.claims += (answer as ClaimOutcome).type === 'taken' ? 1 : 0
+          return answer
         }
       },
     })
@@ -44,9 +50,11 @@ export function workingNode(flows: readonly Flow[], { maxConcurrentTurns = 256, 
     for (let turn = 0; turn < 10; turn++) await clock.advance(0)
   }
   const countOf = (name: string) => calls.filter(({ method }) => method === name).length
-  const lastQuery = () => calls.findLast(({ method }) => method === 'dueWork')?.args[0] as DueWorkQuery
+  /** How often it has taken a conversation, however it claimed it. */
+  const claims = () => answers.claims
+  const lastQuery = () => calls.findLast(({ method }) => method === 'claimDue')?.args[0] as DueClaim
   const types = async (id: string) => (await real.streamEvents(id)).map(({ type }) => type)
-  return { worker, clock, pass, store: real, meddle, calls, countOf, lastQuery, told, types }
+  return { worker, clock, pass, store: real, meddle, calls, countOf, claims, lastQuery, told, types }
 }
 
 /** No flow of these tests asks an agent. */
@@ -57,6 +65,7 @@ export function nodeSettings(store: Store, clock: Clock): NodeSettings {
   return {
     ...{ store, clock, logger: silentLogger, redact: (text) => text, signer: createSigner(), snapshots: null },
     observer: null,
+    liveBus: null,
     ...{ agents: new Map(), addressable: new Map(), flows: new FlowRegistry([]) },
     scope: {},
     ...{ leaseMs: 9_000, pollMs: 10, maxConcurrentTurns: 256, missingToolMs: 600_000 },

@@ -184,6 +184,26 @@ export class OutboxUnsupportedError extends PerdureError {
   }
 }
 
+/** The store keeps no bulk jobs. */
+export class JobsUnsupportedError extends PerdureError {
+  constructor() {
+    super(
+      'jobs_unsupported',
+      'This store keeps no bulk jobs. Use a store whose driver offers `jobs`, or call the verbs of each conversation.',
+    )
+  }
+}
+
+/** The store keeps no registry of nodes and no pauses. */
+export class SteeringUnsupportedError extends PerdureError {
+  constructor() {
+    super(
+      'steering_unsupported',
+      'This store keeps no registry of nodes and no pauses. Use a store whose driver offers `nodes` and `pauses`.',
+    )
+  }
+}
+
 /**
  * `line` counts from 1. Conversations before this line were imported; nothing of the conversation that it belongs to
  * was.

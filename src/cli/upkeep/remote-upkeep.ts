@@ -12,6 +12,7 @@ import { readLines } from '../../upkeep/import-line.ts'
 import type { Migration, OnProgress, Progress } from '../../upkeep/maintenance.ts'
 import type { Repair } from '../../upkeep/repair-conversation.ts'
 import { type ServerAccess, serverAccess } from '../target/server-access.ts'
+import { remoteFleetVerbs } from './fleet-verbs.ts'
 import type { UpkeepTarget, Write } from './with-upkeep.ts'
 
 /** The store of a running server, for its operators. */
@@ -79,6 +80,11 @@ export async function openRemoteUpkeep(url: string, tokenFile?: string): Promise
       const ask = { method: 'POST', path: '/store/unquarantine', json, cutOff: cutOff.unquarantine } as const
       return (await answer<{ readonly unquarantined: boolean }>(ask)).unquarantined
     },
+    fleet: remoteFleetVerbs((method, path, given) => {
+      if (method === 'POST') return answer({ method, path, json: given, cutOff: cutOff.fleet })
+      const query = Object.fromEntries(Object.entries(given).map(([name, value]) => [name, String(value)]))
+      return answer({ method, path, query, cutOff: cutOff.fleet })
+    }),
     outbox: {
       async subscribers() {
         const ask = { method: 'GET', path: '/store/subscribers', cutOff: cutOff.outbox } as const
@@ -142,6 +148,10 @@ const cutOff = {
   unquarantine: brokeOff(
     'The connection broke before the server said whether it released the conversation',
     'Check that the server runs at this address (http or https), then run it again',
+  ),
+  fleet: brokeOff(
+    'The connection broke before the server answered; what was asked may have been done',
+    'Check that the server runs at this address (http or https), then run perdure nodes or perdure pause to see',
   ),
   outbox: brokeOff(
     'The connection broke before the server said what it has of its subscribers',

@@ -13,6 +13,7 @@ import type { Migration } from '../../upkeep/maintenance.ts'
 import { Interrupted } from '../command.ts'
 import type { Output } from '../output.ts'
 import { targetArgs } from '../target/target-args.ts'
+import type { FleetVerbs } from './fleet-verbs.ts'
 
 const { tenant: _, who: __, url, 'token-file': tokenFile, ...placeArgs } = targetArgs
 
@@ -76,12 +77,13 @@ async function openUpkeep(args: UpkeepArgs, create: boolean): Promise<UpkeepTarg
  * a store that fails, and hold every line of an export twice.
  */
 async function openStoreUpkeep(args: UpkeepArgs, create: boolean): Promise<UpkeepTarget> {
-  const [upkeep, { unquarantine }, { openStore }, { agentNames }, { outboxOf }] = await Promise.all([
+  const [upkeep, { unquarantine }, { openStore }, { agentNames }, { outboxOf }, { fleetVerbsOf }] = await Promise.all([
     import('../../upkeep/index.ts'),
     import('../../upkeep/maintenance.ts'),
     import('../target/open-store.ts'),
     import('../load-config.ts'),
     import('../../store/outbox.ts'),
+    import('./fleet-verbs.ts'),
   ])
   const { store, place, loaded } = await openStore(args, { logger: silentLogger, create, expiry: false })
   const agents = loaded ? { agents: agentNames(loaded.config) } : {}
@@ -98,6 +100,7 @@ async function openStoreUpkeep(args: UpkeepArgs, create: boolean): Promise<Upkee
     compareWith: (chunks, onDifference, options) => upkeep.differencesWith(store, chunks, onDifference, options),
     unquarantine: (ref) => unquarantine(store, ref),
     outbox: outboxVerbs(() => outboxOf(store)),
+    fleet: fleetVerbsOf(store),
     migrate: (options) => upkeep.migrateStore(store, options),
     collectGarbage: (options) => upkeep.collectGarbage(store, options),
     close: () => store.close(),
@@ -126,6 +129,7 @@ export type UpkeepTarget = {
   /** False when it is not quarantined. */
   unquarantine(ref: ConversationRef): Promise<boolean>
   readonly outbox: OutboxVerbs
+  readonly fleet: FleetVerbs
   migrate(options: { readonly check: boolean }): Promise<Migration>
   collectGarbage(options: Omit<GarbageOptions, 'signal'>): Promise<Garbage>
   close(): Promise<void>
@@ -161,6 +165,7 @@ function interruptible(target: UpkeepTarget, signal: AbortSignal): UpkeepTarget 
     compareWith: (chunks, onDifference, options) => unlessEnded(target.compareWith(chunks, onDifference, options)),
     unquarantine: (ref) => unlessEnded(target.unquarantine(ref)),
     outbox: target.outbox,
+    fleet: target.fleet,
     migrate: (options) => unlessEnded(target.migrate(options)),
     collectGarbage: (options) => unlessEnded(target.collectGarbage(options)),
     // Interrupted work may still use the store. Both end with the process, as in a crash.

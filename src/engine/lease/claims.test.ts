@@ -1,9 +1,10 @@
 import { expect, test } from 'vitest'
 import { silentLogger } from '../../base/logger.ts'
+import type { ClaimedDue, DueClaim } from '../../store/claim-due.ts'
 import type { ClaimOptions, ClaimOutcome } from '../../store/lease.ts'
 import type { Store } from '../../store/store.ts'
 import { fakeClock } from '../../testing/fake-clock.ts'
-import { Claims } from './claims.ts'
+import { Claims, type TakenDue } from './claims.ts'
 import { type HeldLease, HeldLease as Lease, type LeaseKeeper } from './lease-keeper.ts'
 
 const ref = (id: string) => ({ tenant: 'default', id })
@@ -24,7 +25,19 @@ function claiming(lapses: Record<string, number>) {
     epoch += 1
     return { type: 'taken', epoch, lapses: found }
   }
-  const store = { forTenant: () => ({ claimLease }) } as unknown as Store
+  const claimDue = async ({ limit, suspects = 0 }: DueClaim): Promise<ClaimedDue[]> => {
+    if (lapses['away']) throw new Error('away')
+    let places = suspects
+    return Object.entries(lapses)
+      .flatMap(([id, found]): ClaimedDue[] => {
+        if (found > 0 && places-- <= 0) return []
+        if (found >= 5) return [{ type: 'quarantined', ...ref(id) }]
+        epoch += 1
+        return [{ type: 'taken', ...ref(id), epoch, lapses: found, agent: 'a', lastSeq: 1, problem: null }]
+      })
+      .slice(0, limit)
+  }
+  const store = { forTenant: () => ({ claimLease }), claimDue } as unknown as Store
   const holding: LeaseKeeper['holding'] = (held, given, askedAt): HeldLease =>
     new Lease(held, given, askedAt, { clock, leaseMs: 1_000, renew: async () => {}, onLost: () => {} })
   const leases = { holding, lookForStrays: () => void (counts.strays += 1) } as unknown as LeaseKeeper
@@ -98,5 +111,44 @@ test('a claim that fails takes no place, and what it may have left behind is loo
   await expect(taking).rejects.toThrow('away')
   await expect(claims.take(ref('unknown'))).rejects.toThrow('away')
   expect(counts).toEqual({ strays: 2, freed: 0 })
+  expect(claims.hasPlaceForSuspect).toBe(true)
+})
+
+const request = { agents: ['a'], limit: 9, except: [] }
+const ids = (taken: readonly TakenDue[]) => taken.map(({ id }) => id)
+
+test('of many that are claimed at once one has lapses, and keeps the place until it is left', async () => {
+  const { claims, counts } = claiming({ a: 1, b: 2, c: 0 })
+  expect(ids(await claims.takeDue(request))).toEqual(['a', 'c'])
+  expect(claims.hasPlaceForSuspect).toBe(false)
+  expect(ids(await claims.takeDue(request))).toEqual(['c'])
+  expect(await claims.take(ref('b'))).toBe(null)
+  claims.leave(ref('a'))
+  expect([claims.hasPlaceForSuspect, counts.freed]).toEqual([true, 1])
+})
+
+test('while many are claimed the place is kept for the one that may come, and is free again when none did', async () => {
+  const { claims, counts, lapses } = claiming({ c: 0, b: 2 })
+  const claimed = claims.takeDue({ ...request, only: [ref('c')] })
+  expect(claims.hasPlaceForSuspect).toBe(true)
+  await claimed
+  delete lapses['b']
+  const batch = claims.takeDue(request)
+  expect(claims.hasPlaceForSuspect).toBe(false)
+  lapses['b'] = 2
+  await batch
+  expect([claims.hasPlaceForSuspect, counts.freed]).toEqual([true, 0])
+})
+
+test('a claim of many that fails takes no place, and what it took is looked for', async () => {
+  const { claims, counts } = claiming({ away: 1 })
+  await expect(claims.takeDue(request)).rejects.toThrow('away')
+  expect([claims.hasPlaceForSuspect, counts.strays, counts.freed]).toEqual([true, 1, 0])
+})
+
+test('what a claim of many quarantines is told of, and the others are taken', async () => {
+  const { claims, errors } = claiming({ poison: 5, c: 0 })
+  expect(ids(await claims.takeDue(request))).toEqual(['c'])
+  expect(errors).toEqual(['a conversation was quarantined: the last processes that worked on it ended while doing so'])
   expect(claims.hasPlaceForSuspect).toBe(true)
 })

@@ -31,6 +31,7 @@ function keeping() {
   const keeper = new LeaseKeeper(node, {
     held: () => leases.map((lease) => ({ lease, seq: 1 })),
     isBeingTaken: () => false,
+    claiming: () => null,
     onLost: (lease) => void lost.push(lease),
     onGrown: () => {},
     onGivenBack: () => {},

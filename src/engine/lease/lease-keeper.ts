@@ -16,6 +16,8 @@ export type LeaseHolder = {
   readonly held: () => readonly HeldConversation[]
   /** Whether the conversation is being taken now: its lease may be known in a moment. */
   readonly isBeingTaken: (ref: ConversationRef) => boolean
+  /** The claim of due conversations that is under way, until what it brought is held or released; null when there is none. Must not reject. */
+  readonly claiming: () => Promise<void> | null
   readonly onLost: (lease: HeldLease) => void
   readonly onGrown: (hint: WakeHint) => void
   /** A lease was given back: its conversation may be free now. */
@@ -34,6 +36,8 @@ export class LeaseKeeper {
   readonly #worker: LeaseHolder
   readonly #underWay = new Set<Promise<void>>()
   readonly #beingGivenBack = new Set<string>()
+  /** For each renewal whose strays are not given back yet: the leases that became known since it was asked for. */
+  readonly #learned = new Set<Set<number>>()
   /** Leases that others took although this process lives, by epoch. The store does not know yet that they are no lapses. */
   readonly #lapsed = new Map<number, ConversationRef>()
   #next: Promise<void> | null = null
@@ -72,6 +76,7 @@ export class LeaseKeeper {
       this.#node.observer?.observe({ type: 'lease_lost', ref: lease.ref })
       void this.#takeBackLapses()
     }
+    for (const epochs of this.#learned) epochs.add(epoch)
     return new HeldLease(ref, epoch, askedAt, { clock, leaseMs, renew: () => this.renew(), onLost })
   }
 
@@ -115,6 +120,9 @@ export class LeaseKeeper {
     this.#mayHaveStrays = false
     const held = this.#worker.held()
     const askedAt = momentOf(clock)
+    const learned = new Set<number>()
+    this.#learned.add(learned)
+    let returning: Promise<void> | null = null
     try {
       const known = held.map(({ lease: { ref, epoch }, seq }) => ({ ...ref, epoch, seq }))
       const { lost, grown, strays } = await store.keepLeases(holder, leaseMs, known)
@@ -124,11 +132,17 @@ export class LeaseKeeper {
         else lease.renewed(askedAt)
       }
       for (const hint of grown) onGrown(hint)
-      await this.#giveBack(strays)
+      const claiming = strays.length > 0 ? this.#worker.claiming() : null
+      if (claiming === null) await this.#giveBack(strays, learned)
+      else returning = this.#giveBackAfter(claiming, strays, learned)
     } catch (error) {
       this.#mayHaveStrays = true
       if (PerdureError.isInstance(error) && error.code === 'store_closed') this.#letGoOfAll(error)
       else if (!this.#isStopped) warnOfStore('renewing leases failed; trying again', { error })
+    } finally {
+      const forget = (): void => void this.#learned.delete(learned)
+      if (returning === null) forget()
+      else void returning.then(forget)
     }
   }
 
@@ -154,13 +168,34 @@ export class LeaseKeeper {
     }
   }
 
-  async #giveBack(strays: readonly LeaseRef[]): Promise<void> {
+  /** They may be what the claim under way brings. A claim that begins from now on cannot bring them, so it is not waited for. Does not reject. */
+  async #giveBackAfter(
+    claiming: Promise<void>,
+    strays: readonly LeaseRef[],
+    learned: ReadonlySet<number>,
+  ): Promise<void> {
+    try {
+      await claiming
+      await this.#giveBack(strays, learned)
+    } catch (error) {
+      this.#mayHaveStrays = true
+      if (!this.#isStopped) this.#node.warnOfStore('giving back leases failed; trying again', { error })
+    }
+  }
+
+  /** `learned`: no strays, or not when they were found. */
+  async #giveBack(strays: readonly LeaseRef[], learned: ReadonlySet<number>): Promise<void> {
     const { store, logger } = this.#node
     const { isBeingTaken, onGivenBack } = this.#worker
     // By now the lease may be known here, or will be in a moment.
     const isKnown = (epoch: number): boolean => this.#worker.held().some(({ lease }) => lease.epoch === epoch)
     for (const { tenant, id, epoch } of strays) {
       const key = conversationKey(tenant, id)
+      if (learned.has(epoch)) {
+        // Worked on since then, and maybe let go of. If that failed, the next renewal finds it.
+        this.#mayHaveStrays = true
+        continue
+      }
       if (isKnown(epoch) || this.#beingGivenBack.has(key)) continue
       if (isBeingTaken({ tenant, id })) {
         this.#mayHaveStrays = true

@@ -1,7 +1,11 @@
 import { describe, expect, test, vi } from 'vitest'
 import { noAgents, startSession, workingNode } from '../../../test/support/working-node.ts'
-import { InvalidArgumentError, StoreError } from '../../base/errors/store-errors.ts'
+import { ConversationUnreadableError, StoreError } from '../../base/errors/store-errors.ts'
+import { silentLogger } from '../../base/logger.ts'
 import { defineFlow } from '../../define/define-flow.ts'
+import type { DueClaim } from '../../store/claim-due.ts'
+import { memoryStore } from '../../store/memory/memory-store.ts'
+import type { Store } from '../../store/store.ts'
 
 const tenant = 'default'
 const ref = (id: string) => ({ tenant, id })
@@ -31,15 +35,15 @@ describe('looking for work', () => {
     await startSession(store, 's1')
     worker.startPolling(noAgents)
     await pass(0)
-    expect(countOf('dueWork')).toBe(1)
+    expect(countOf('claimDue')).toBe(1)
     expect(await types('s1')).toEqual(['flow_started', 'flow_opened'])
-    const before = countOf('dueWork')
+    const before = countOf('claimDue')
     await pass(30)
-    expect(countOf('dueWork')).toBe(before + 3)
+    expect(countOf('claimDue')).toBe(before + 3)
     await worker.close(0)
     expect(worker.isClosed).toBe(true)
     await pass(100)
-    expect(countOf('dueWork')).toBe(before + 3)
+    expect(countOf('claimDue')).toBe(before + 3)
   })
 
   test('that failed is left for a while, longer each time until it succeeds, and is told of once', async () => {
@@ -47,24 +51,24 @@ describe('looking for work', () => {
     const fail = () => {
       throw new StoreError('away')
     }
-    meddle['dueWork'] = fail
+    meddle['claimDue'] = fail
     worker.startPolling(noAgents)
     await pass(49)
-    expect(countOf('dueWork')).toBe(1)
+    expect(countOf('claimDue')).toBe(1)
     await pass(1)
-    expect(countOf('dueWork')).toBe(2)
+    expect(countOf('claimDue')).toBe(2)
     await pass(99)
-    expect(countOf('dueWork')).toBe(2)
-    meddle['dueWork'] = () => {}
+    expect(countOf('claimDue')).toBe(2)
+    meddle['claimDue'] = () => {}
     await pass(1)
-    expect(countOf('dueWork')).toBe(3)
-    meddle['dueWork'] = fail
+    expect(countOf('claimDue')).toBe(3)
+    meddle['claimDue'] = fail
     await pass(10)
-    expect(countOf('dueWork')).toBe(4)
+    expect(countOf('claimDue')).toBe(4)
     await pass(49)
-    expect(countOf('dueWork')).toBe(4)
+    expect(countOf('claimDue')).toBe(4)
     await pass(1)
-    expect(countOf('dueWork')).toBe(5)
+    expect(countOf('claimDue')).toBe(5)
     expect(told).toEqual(['warn: looking for work failed; trying again'])
     await worker.close(0)
   })
@@ -72,7 +76,7 @@ describe('looking for work', () => {
   test('that fails while it is closed is not logged', async () => {
     const { worker, pass, meddle, told } = workingNode([asks])
     const answer = Promise.withResolvers<void>()
-    meddle['dueWork'] = () => answer.promise
+    meddle['claimDue'] = () => answer.promise
     worker.startPolling(noAgents)
     await pass(0)
     const closing = worker.close(0)
@@ -85,15 +89,15 @@ describe('looking for work', () => {
   test('is done once at a time; what is heard of meanwhile is looked for once more', async () => {
     const { worker, pass, countOf, meddle } = workingNode([asks], { pollMs: 60_000 })
     const answer = Promise.withResolvers<void>()
-    meddle['dueWork'] = () => answer.promise
+    meddle['claimDue'] = () => answer.promise
     worker.startPolling(noAgents)
     await pass(0)
     for (const seq of [1, 2, 3]) worker.hint({ ...ref('s1'), seq })
     await pass(0)
-    expect(countOf('dueWork')).toBe(1)
+    expect(countOf('claimDue')).toBe(1)
     answer.resolve()
     await pass(0)
-    expect(countOf('dueWork')).toBe(2)
+    expect(countOf('claimDue')).toBe(2)
     await worker.close(0)
   })
 
@@ -104,15 +108,15 @@ describe('looking for work', () => {
     })
     worker.startPolling(noAgents)
     await pass(0)
-    expect(lastQuery()).toEqual({ agents: ['flow:f'], limit: 2, suspects: 1, leaseMs: 9_000 })
+    expect(lastQuery()).toMatchObject({ agents: ['flow:f'], limit: 2, suspects: 1, ttlMs: 9_000, except: [] })
     for (const id of ['s1', 's2', 's3']) await startSession(store, id)
     worker.hint({ ...ref('s1'), seq: 1 })
     await pass(0)
     expect(running()).toHaveLength(2)
-    const before = countOf('dueWork')
+    const before = countOf('claimDue')
     worker.hint({ ...ref('s9'), seq: 1 })
     await pass(0)
-    expect(countOf('dueWork')).toBe(before)
+    expect(countOf('claimDue')).toBe(before)
     end(running()[0]!)
     // Found as soon as there is room again, long before the next poll.
     await pass(0)
@@ -124,24 +128,94 @@ describe('looking for work', () => {
   })
 
   test('passes over a row that cannot be read, and works on the others', async () => {
-    const { worker, pass, store, meddle, types, told } = workingNode([asks])
-    for (const id of ['s1', 's2']) await startSession(store, id)
-    meddle['getConversation'] = (id: string) => {
-      if (id === 's1')
-        throw Object.assign(new InvalidArgumentError('row', 'is damaged'), { code: 'conversation_unreadable' })
+    const data = memoryStore({ logger: silentLogger })
+    let isDamaged = true
+    const problem = new ConversationUnreadableError('s1', ['settings'])
+    const damaged = async (claim: DueClaim) => {
+      const found = await data.claimDue(claim)
+      return found.map((one) => (isDamaged && one.id === 's1' && one.type === 'taken' ? { ...one, problem } : one))
     }
+    const { worker, pass, store, types, told, claims } = workingNode([asks], {
+      store: { ...data, claimDue: damaged },
+    })
+    for (const id of ['s1', 's2']) await startSession(store, id)
     worker.startPolling(noAgents)
-    await pass(50)
+    await pass(4_000)
     expect(await types('s2')).toEqual(['flow_started', 'flow_opened'])
     expect(await types('s1')).toEqual(['flow_started'])
     expect(told).toEqual(['error: a conversation cannot be worked on here'])
+    expect(claims()).toBe(2)
+    isDamaged = false
+    await pass(1_000)
+    expect(await types('s1')).toEqual(['flow_started', 'flow_opened'])
+    await worker.close(0)
+  })
+
+  test('is for the named conversation alone where a hint names this process, and a little later where it names another', async () => {
+    const { worker, pass, store, lastQuery, countOf, types } = workingNode([asks], { pollMs: 60_000 })
+    const announced: string[] = []
+    const announce: Store['announce'] = ({ holder, agents }) => {
+      announced.push(`here ${agents().join()}`)
+      Object.assign(own, { holder })
+      return () => void announced.push('gone')
+    }
+    const own = { holder: '' }
+    Object.assign(store, { announce })
+    worker.startPolling(noAgents)
+    await pass(0)
+    expect(announced).toEqual(['here flow:f'])
+    for (const id of ['mine', 'theirs', 'nobody']) await startSession(store, id)
+    const before = countOf('claimDue')
+    worker.hint({ ...ref('nobody'), seq: 1, taker: null })
+    await pass(0)
+    expect(countOf('claimDue')).toBe(before)
+    worker.hint({ ...ref('mine'), seq: 1, taker: own.holder })
+    await pass(0)
+    expect(lastQuery()).toMatchObject({ only: [ref('mine')], limit: 1 })
+    expect([await types('mine'), await types('theirs')]).toMatchObject([{ length: 2 }, { length: 1 }])
+    for (const seq of [1, 2]) worker.hint({ ...ref('theirs'), seq, taker: 'another' })
+    await pass(49)
+    expect(countOf('claimDue')).toBe(before + 1)
+    await pass(51)
+    // It was not taken by the one that was named.
+    expect([countOf('claimDue'), await types('theirs')]).toMatchObject([before + 2, { length: 2 }])
+    await worker.close(0)
+    expect(announced).toEqual(['here flow:f', 'gone'])
+  })
+
+  test('for named conversations takes no more than there is room for, and the others when there is', async () => {
+    const { flow, running, end } = held()
+    const { worker, pass, store, types, meddle } = workingNode([flow], { maxConcurrentTurns: 1, pollMs: 60_000 })
+    let holder = ''
+    const announce: Store['announce'] = (here) => {
+      holder = here.holder
+      return () => {}
+    }
+    Object.assign(store, { announce })
+    worker.startPolling(noAgents)
+    await pass(0)
+    for (const id of ['s1', 's2']) await startSession(store, id)
+    // Both are heard of while a claim is under way.
+    const answer = Promise.withResolvers<void>()
+    meddle['claimDue'] = () => answer.promise
+    for (const id of ['gone', 's1', 's2']) worker.hint({ ...ref(id), seq: 1, taker: holder })
+    await pass(0)
+    answer.resolve()
+    await pass(0)
+    expect(running()).toHaveLength(1)
+    end(running()[0]!)
+    await pass(0)
+    expect(running().toSorted()).toEqual(['s1', 's2'])
+    end(running().at(-1)!)
+    await pass(0)
+    for (const id of ['s1', 's2']) expect((await types(id)).at(-1)).toBe('flow_ended')
     await worker.close(0)
   })
 
   test('is stuck when none has succeeded for ten seconds, or for twenty polls', async () => {
     const now = vi.spyOn(performance, 'now').mockReturnValue(1_000)
     const { worker, pass, meddle } = workingNode([asks])
-    meddle['dueWork'] = () => {
+    meddle['claimDue'] = () => {
       throw new StoreError('away')
     }
     worker.startPolling(noAgents)
@@ -150,7 +224,7 @@ describe('looking for work', () => {
     expect(worker.isStuck()).toBe(false)
     now.mockReturnValue(11_001)
     expect(worker.isStuck()).toBe(true)
-    meddle['dueWork'] = () => {}
+    meddle['claimDue'] = () => {}
     await pass(200)
     expect(worker.isStuck()).toBe(false)
     const slow = workingNode([asks], { pollMs: 1_000 })
@@ -183,11 +257,11 @@ describe('a session', () => {
     worker.startPolling(noAgents)
     await pass(0)
     expect(running()).toEqual(['s1'])
-    const before = countOf('dueWork')
+    const before = countOf('claimDue')
     worker.hint({ ...ref('s1'), seq: 99 })
     end('s1')
     await pass(0)
-    expect(countOf('dueWork')).toBe(before + 1)
+    expect(countOf('claimDue')).toBe(before + 1)
     await worker.close(0)
   })
 
@@ -255,7 +329,7 @@ describe('a session', () => {
     const refused = worker.requestLease(ref('s1'), 'flow:f').during(() => Promise.reject(new Error('no')))
     await expect(refused).rejects.toThrow('no')
     await pass(0)
-    expect([countOf('dueWork'), countOf('claimLease'), countOf('keepLeases')]).toEqual([1, 0, 0])
+    expect([countOf('claimDue'), countOf('claimLease'), countOf('keepLeases')]).toEqual([1, 0, 0])
     const request = worker.requestLease(ref('s1'), 'flow:f')
     const lost = request.during(async () => {
       request.acquire()
@@ -268,7 +342,7 @@ describe('a session', () => {
     const unnamed = worker.requestLease(ref('s1'), null).during(() => Promise.reject(new Error('no')))
     await expect(unnamed).rejects.toThrow('no')
     await pass(0)
-    expect(countOf('dueWork')).toBe(2)
+    expect(countOf('claimDue')).toBe(2)
     await worker.close(0)
   })
 

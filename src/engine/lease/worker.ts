@@ -1,4 +1,4 @@
-import { Backoff, monotonic } from '../../base/clock.ts'
+import { monotonic } from '../../base/clock.ts'
 import { PerdureError } from '../../base/errors/perdure-error.ts'
 import { ToolMissingError } from '../../base/errors/runtime-errors.ts'
 import { failpoint } from '../../base/failpoint.ts'
@@ -12,12 +12,22 @@ import type { CommittedLog, GrantedLease, LeaseRequest, Moment, WorkStarter } fr
 import type { LogOwner } from '../log-owner.ts'
 import type { EngineNode } from '../node.ts'
 import { workOnConversation } from '../turn/drive.ts'
-import { Claims, isHopeless, SkippedConversations } from './claims.ts'
+import { Claims, type TakenDue } from './claims.ts'
 import { type HeldConversation, type HeldLease, LeaseKeeper, momentOf } from './lease-keeper.ts'
+import { NodeDrain } from './node-drain.ts'
 import { releaseAllWithin, ShutdownSnapshots, waitForAll } from './shutdown.ts'
+import { isHopeless, SkippedConversations } from './skipped-conversations.ts'
+import { WorkSearch } from './work-search.ts'
 
 /** A conversation this process works on. `lease` is null while it is asked for, `owner` while it is being loaded. */
-type Taken = { lease: HeldLease | null; owner: LogOwner | null; done: Promise<unknown>; hintedSeq: number }
+type Taken = {
+  lease: HeldLease | null
+  owner: LogOwner | null
+  done: Promise<unknown>
+  hintedSeq: number
+  /** A claim found it due when it was not yet let go. */
+  isDueAgain: boolean
+}
 
 /** `hintedSeq`: the seq last heard of. `startedEpoch`: of the lease that work was last begun under since the first of these commits. */
 type Expected = { commits: number; hintedSeq: number; startedEpoch: number }
@@ -35,19 +45,13 @@ export class Worker implements WorkStarter {
   readonly #expected = new Map<string, Expected>()
   readonly #leases: LeaseKeeper
   readonly #claims: Claims
-  readonly #cancelTimers: (() => void)[] = []
+  readonly #drain: NodeDrain
+  readonly #search: WorkSearch
   readonly #tellOfFailure: Logger['error']
-  readonly #looking = new Backoff()
   /** Owners that only wait for their children. */
   #patient = 0
   #isClosed = false
   #isFull = false
-  /** When the search for work succeeded last, by a clock that only goes forward. */
-  #lookedAt = performance.now()
-  #isLooking = false
-  /** After a search that failed, by a clock that only goes forward. */
-  #lookNotBefore = 0
-  #lookAgain = false
   #askAgent: (session: ConversationRef) => AskAgent = () => () =>
     Promise.reject(new Error('the worker has not been started'))
 
@@ -61,11 +65,20 @@ export class Worker implements WorkStarter {
     this.#leases = new LeaseKeeper(node, {
       held: () => [...this.#taken.values()].flatMap(heldConversation),
       isBeingTaken: ({ tenant, id }) => this.#isBeingTaken(conversationKey(tenant, id)),
+      claiming: () => this.#search.claiming,
       onLost: (lease) => this.#lost(lease),
       onGrown: (hint) => this.hint(hint),
-      onGivenBack: () => void this.#look(),
+      onGivenBack: () => this.#look(),
     })
-    this.#claims = new Claims(node, this.#leases, () => void (this.#isClosed || this.#look()))
+    this.#claims = new Claims(node, this.#leases, () => this.#look())
+    this.#search = new WorkSearch(node, this.#claims, this.#skipped, {
+      room: () => this.#room,
+      begin: (taken) => this.#begin(taken),
+      onFull: () => {
+        this.#isFull = true
+      },
+    })
+    this.#drain = new NodeDrain(node.clock, () => this.#taken.values())
     this.#shutdown = node.snapshots ? new ShutdownSnapshots(node) : null
   }
 
@@ -76,12 +89,11 @@ export class Worker implements WorkStarter {
   ): void {
     this.#askAgent = askAgent
     this.#onProblem = onProblem
-    this.#every(this.#node.pollMs, () => this.#look())
     this.#leases.start()
-    void this.#look()
+    this.#search.start()
   }
 
-  hint({ tenant, id, seq }: WakeHint): void {
+  hint({ tenant, id, seq, taker }: WakeHint): void {
     const key = conversationKey(tenant, id)
     const taken = this.#taken.get(key)
     const expected = this.#expected.get(key)
@@ -89,7 +101,9 @@ export class Worker implements WorkStarter {
       taken.hintedSeq = Math.max(taken.hintedSeq, seq)
       taken.owner?.hint(seq)
     } else if (expected) expected.hintedSeq = Math.max(expected.hintedSeq, seq)
-    else void this.#look()
+    else if (taker === undefined) this.#look()
+    else if (taker === this.#node.holder) this.#search.lookFor({ tenant, id })
+    else if (taker !== null) this.#search.lookLater()
   }
 
   requestLease(ref: ConversationRef, name: string | null): LeaseRequest {
@@ -118,7 +132,7 @@ export class Worker implements WorkStarter {
           if (askedAt) this.#leases.lookForStrays()
           else this.#leases.lookForPostponed()
           // Not taken under this name: the commit may have been refused because another agent has the conversation.
-          if (name !== null) void this.#look()
+          if (name !== null) this.#look()
           throw error
         }
       },
@@ -153,10 +167,11 @@ export class Worker implements WorkStarter {
     if (taken || this.#isClosed || !work || isFull) {
       this.#isFull ||= isFull
       if (lease && lease.epoch !== taken?.lease?.epoch) await this.#release(ref, lease.epoch)
+      if (!taken) this.#claims.leave(ref)
       return taken?.done
     }
     const given = lease ? this.#leases.holding(ref, lease.epoch, lease.askedAt) : null
-    const entry: Taken = { lease: given, owner: null, done: Promise.resolve(), hintedSeq }
+    const entry: Taken = { lease: given, owner: null, done: Promise.resolve(), hintedSeq, isDueAgain: false }
     this.#taken.set(key, entry)
     this.#skipped.setProblem(ref, null)
     const letProcessEnd = this.#node.keepAlive.hold()
@@ -169,19 +184,19 @@ export class Worker implements WorkStarter {
     })
     const problem = await entry.done
     // Something came while it was being let go, or there was no room for another.
-    const hasMore = this.#isFull || entry.hintedSeq > (entry.owner?.lastSeq ?? 0)
+    const hasMore = this.#isFull || entry.isDueAgain || entry.hintedSeq > (entry.owner?.lastSeq ?? 0)
     this.#isFull = false
-    if (hasMore && !this.#isClosed) void this.#look()
+    if (hasMore && !this.#isClosed) this.#look()
     return problem
   }
 
   get #room(): number {
-    return this.#node.maxConcurrentTurns + this.#patient - this.#taken.size
+    return this.#drain.isOn ? 0 : this.#node.maxConcurrentTurns + this.#patient - this.#taken.size
   }
 
   allowOneMore(): () => void {
     this.#patient += 1
-    void this.#look()
+    this.#look()
     return () => {
       this.#patient -= 1
     }
@@ -194,13 +209,20 @@ export class Worker implements WorkStarter {
     return isFlow ? (lease, _, entry) => this.#driveFlow(ref, lease, entry) : null
   }
 
+  /** Takes nothing more, and hands over what it still holds after `drainMs`; null: works again. */
+  drain(drainMs: number | null): void {
+    if (drainMs !== null) return this.#drain.begin(drainMs)
+    this.#drain.end()
+    this.#look()
+  }
+
   get isClosed(): boolean {
     return this.#isClosed
   }
 
   /** Whether the last successful search for work was many polling intervals ago. */
   isStuck(): boolean {
-    return performance.now() - this.#lookedAt > Math.max(10_000, this.#node.pollMs * 20)
+    return this.#search.isStuck()
   }
 
   loseLease({ tenant, id }: ConversationRef): void {
@@ -233,9 +255,9 @@ export class Worker implements WorkStarter {
   /** Waits up to `drainMs` for what runs, then closes the rest. Leases are renewed until all is let go. */
   async close(drainMs: number): Promise<void> {
     this.#isClosed = true
-    for (const cancel of this.#cancelTimers) cancel()
+    const searching = this.#search.close()
     const running = [...this.#taken.values()].map(({ done }) => done)
-    await waitForAll(drainMs, [...running, ...this.#node.backgroundTasks.running], this.#node.clock)
+    await waitForAll(drainMs, [...running, searching, ...this.#node.backgroundTasks.running], this.#node.clock)
     await releaseAllWithin([...this.#taken.values()], this.#node)
     this.#leases.stop()
     await this.#shutdown?.takeAll()
@@ -307,13 +329,14 @@ export class Worker implements WorkStarter {
       if (this.#isClosed) await owner.close()
     })
     // Polling would find it too late.
-    if (dueInMs !== null && dueInMs <= this.#node.pollMs) this.#node.clock.after(dueInMs, () => void this.#look())
+    if (dueInMs !== null && dueInMs <= this.#node.pollMs) this.#node.clock.after(dueInMs, () => this.#look())
   }
 
   #own(entry: Taken, owner: LogOwner): void {
     entry.owner = owner
     owner.hint(entry.hintedSeq)
     if (entry.lease?.isLost) owner.loseLease()
+    if (this.#drain.isOver) void owner.close()
   }
 
   /** Skips a conversation after an error: until its log grows where waiting does not help, as for a log that this version cannot fold; else for a while. */
@@ -340,52 +363,27 @@ export class Worker implements WorkStarter {
     }
   }
 
-  async #look(): Promise<void> {
-    this.#lookAgain = true
-    if (this.#isLooking || monotonic(this.#node.clock) < this.#lookNotBefore) return
-    this.#isLooking = true
-    try {
-      while (this.#lookAgain && !this.#isClosed) {
-        this.#lookAgain = false
-        await this.#takeDue()
-        this.#looking.hasWritten()
-        this.#lookedAt = performance.now()
-      }
-    } catch (error) {
-      this.#looking.failed()
-      this.#lookNotBefore = monotonic(this.#node.clock) + this.#looking.waitMs
-      if (!this.#isClosed) this.#node.warnOfStore('looking for work failed; trying again', { error })
-    } finally {
-      this.#isLooking = false
-    }
+  #look(): void {
+    void this.#search.look()
   }
 
-  async #takeDue(): Promise<void> {
-    const { store, agents, flows, leaseMs } = this.#node
-    const names = [...agents.keys(), ...flows.sessionAgents()]
-    const limit = Math.min(this.#room + this.#skipped.size, 10_000)
-    const suspects = this.#claims.hasPlaceForSuspect ? 1 + this.#skipped.size : 0
-    const due = this.#room > 0 ? await store.dueWork({ agents: names, limit, suspects, leaseMs }) : []
-    // There may be more than there is room for: the worker looks again as soon as there is room.
-    if (due.length >= limit) this.#isFull = true
-    for (const ref of await this.#skipped.toLookAt(due, store)) {
-      const reading = store.forTenant(ref.tenant).getConversation(ref.id)
-      const record = await reading.catch((error: unknown) => this.#skipped.addUnreadable(ref, error))
-      if (!record?.agent || this.#skipped.has(ref, record.lastSeq)) continue
-      this.take(ref, record.agent).catch((error) =>
+  /** Resolves when the conversation is taken, or its lease was released because this process cannot work on it now. */
+  async #begin({ tenant, id, agent, epoch, askedAt, lastSeq, problem }: TakenDue): Promise<void> {
+    const ref = { tenant, id }
+    if (problem) this.#skipped.addUnreadable(ref, lastSeq, problem)
+    const taken = this.#taken.get(conversationKey(tenant, id))
+    const isUnusable = taken || problem || this.#isClosed || this.#room <= 0 || this.#skipped.has(ref, lastSeq)
+    if (!isUnusable) {
+      this.take(ref, agent, { epoch, askedAt, known: null }).catch((error) =>
         this.#node.logger.error('working on a conversation failed', { ...ref, error }),
       )
+      return
     }
-  }
-
-  #every(ms: number, work: () => Promise<void>): void {
-    const next = (): void => {
-      if (this.#isClosed) return
-      const cancel = this.#node.clock.after(ms, () => void work().finally(next))
-      this.#cancelTimers.splice(0, this.#cancelTimers.length - 8)
-      this.#cancelTimers.push(cancel)
-    }
-    next()
+    // It is being let go of, and due again.
+    if (taken) taken.isDueAgain = true
+    if (this.#room <= 0) this.#isFull = true
+    if (taken?.lease?.epoch !== epoch) await this.#release(ref, epoch)
+    if (!taken) this.#claims.leave(ref)
   }
 }
 

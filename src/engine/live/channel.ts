@@ -1,12 +1,15 @@
 import { PerdureError } from '../../base/errors/perdure-error.ts'
+import { callPhase } from '../../log/call-phase.ts'
 import type { LogEvent } from '../../log/events.ts'
-import type { ConversationState } from '../../log/state.ts'
+import { type ConversationPhase, phaseOf } from '../../log/fsm-state.ts'
+import { type ConversationState, findCall } from '../../log/state.ts'
 import { shownBytes, trimState } from '../../log/trim-state.ts'
 import { yieldToEventLoop } from '../../store/log-pages.ts'
 import { bounded, grown, type WorkingSet } from '../../store/working-sets.ts'
-import { Announcer, nothingLive, withLive, withoutSettled } from '../../view/live-events.ts'
+import { Announcer, isDelta, type LiveParts, nothingLive, withLive, withoutSettled } from '../../view/live-events.ts'
 import type { LiveContent, LiveEvent, View } from '../../view/view.ts'
-import { viewOf } from '../../view/view-of.ts'
+import { isSettled, viewOf } from '../../view/view-of.ts'
+import type { ChannelRelay, LiveVoice } from './channel-relay.ts'
 
 /** Must not throw. */
 export type Listener = {
@@ -36,6 +39,11 @@ export class Channel {
   readonly #owners = new Set<() => WorkingSet>()
   #workingSet: WorkingSet | null = null
   #live = nothingLive
+  /** Of the lease under which the newest owner that was heard of works. What is said under a lower one is dropped. */
+  #epoch = 0
+  readonly #relay: ChannelRelay | null
+  /** Followed only for a relay. */
+  #phase: ConversationPhase = 'idle'
   /** Live events that belong after events of the log which the listeners have not received yet. */
   #early: LiveEvent[] = []
   #reading: Promise<ConversationState> | null = null
@@ -43,9 +51,10 @@ export class Channel {
   #hintedSeq = 0
   #held: Promise<void> = Promise.resolve()
 
-  constructor(conversationId: string, read: Reader) {
+  constructor(conversationId: string, read: Reader, relayOf?: (channel: Channel) => ChannelRelay) {
     this.conversationId = conversationId
     this.#read = read
+    this.#relay = relayOf?.(this) ?? null
   }
 
   get isUnused(): boolean {
@@ -55,6 +64,39 @@ export class Channel {
   /** The state as far as it is known here. Null before the first `refresh`. */
   get state(): ConversationState | null {
     return this.#workingSet?.state ?? null
+  }
+
+  get isOwned(): boolean {
+    return this.#owners.size > 0
+  }
+
+  /** Whether a listener here shows what is live. */
+  get isShown(): boolean {
+    for (const listener of this.#listeners) if (listener.live) return true
+    return false
+  }
+
+  /** Whether a node may be writing, running tools or ending a turn now. */
+  get isActive(): boolean {
+    return this.#workingSet !== null && isActivePhase(this.#phase)
+  }
+
+  get live(): LiveParts {
+    return this.#live
+  }
+
+  get epoch(): number {
+    return this.#epoch
+  }
+
+  /** How far the newest owner here knows the log. */
+  get ownedSeq(): number {
+    return [...this.#owners].at(-1)?.().state.lastSeq ?? 0
+  }
+
+  /** Resolves when what is live at another node is known here, or does not come in time. Without a relay there is no other node. */
+  async liveKnown(): Promise<void> {
+    await this.#relay?.known()
   }
 
   view(): View {
@@ -69,19 +111,33 @@ export class Channel {
 
   listen(listener: Listener): () => void {
     this.#listeners.add(listener)
+    this.#relay?.changed()
     return () => {
       this.#listeners.delete(listener)
-      if (this.#listeners.size > 0) return
-      this.#workingSet = null
-      this.#early = []
-      this.#hintedSeq = 0
+      if (this.#listeners.size === 0) {
+        this.#workingSet = null
+        this.#early = []
+        this.#hintedSeq = 0
+      }
+      this.#relay?.changed()
     }
   }
 
   /** An owner works here. A watcher that comes must find this channel, because the owner publishes to no other. */
-  attach(owner: () => WorkingSet): () => unknown {
+  attach(owner: () => WorkingSet, epoch = this.#epoch): () => unknown {
     this.#owners.add(owner)
-    return () => this.#owners.delete(owner)
+    this.adopt(epoch, owner().state.lastSeq)
+    this.#relay?.attached()
+    return () => {
+      if (this.#owners.delete(owner)) this.#relay?.changed()
+    }
+  }
+
+  voice(epoch: number): LiveVoice {
+    return {
+      emit: (content, seq) => this.emit(content, seq, epoch),
+      withdraw: (seq) => this.withdraw(seq, epoch),
+    }
   }
 
   /**
@@ -93,6 +149,7 @@ export class Channel {
     if (!owned || owned.state.lastSeq < seq) return false
     // Another listener has begun to read, and will begin with that.
     if (!this.#workingSet && this.#reading !== null) return false
+    if (!this.#workingSet) this.#know(owned)
     this.#workingSet ??= owned
     return this.#workingSet.origin === owned.origin && this.#workingSet.state.lastSeq >= seq
   }
@@ -146,8 +203,50 @@ export class Channel {
     else for (const event of events) this.#live = withoutSettled(this.#live, event)
   }
 
-  emit(content: LiveContent, seq: number): void {
+  emit(content: LiveContent, seq: number, epoch = this.#epoch): void {
+    if (!this.adopt(epoch, seq)) return
     const event: LiveEvent = { conversationId: this.conversationId, seq, ...content }
+    this.#tell(event)
+    this.#relay?.emitted(event, epoch)
+  }
+
+  /**
+   * What an owner at another node has said; its place in the log must have been reached. What the log has settled meanwhile is left out. False: it is of an
+   * owner that another has followed.
+   */
+  receive(content: LiveContent, seq: number, epoch: number): boolean {
+    const { state } = this
+    if (!state || !this.adopt(epoch, seq)) return false
+    if (isOver(content, state, this.isActive)) return true
+    this.#tell({ conversationId: this.conversationId, seq, ...content })
+    return true
+  }
+
+  /** The owner is gone: what it had not committed is withdrawn. */
+  withdraw(seq: number, epoch = this.#epoch): void {
+    if (epoch < this.#epoch) return
+    for (const { turnId, messageId } of this.#live.drafts)
+      this.emit({ type: 'message_discarded', turnId, messageId }, seq, epoch)
+    this.#live = nothingLive
+    this.#early = this.#early.filter(({ type }) => type === 'message_discarded')
+  }
+
+  /** An owner under that epoch is heard of: what those before it had written is withdrawn. False: another has followed it. */
+  adopt(epoch: number, seq: number): boolean {
+    if (epoch < this.#epoch) return false
+    if (epoch > this.#epoch) {
+      const { conversationId } = this
+      this.#epoch = epoch
+      this.#early = []
+      for (const { turnId, messageId } of this.#live.drafts)
+        this.#tell({ conversationId, seq, type: 'message_discarded', turnId, messageId })
+      this.#live = nothingLive
+      this.#early = this.#early.filter(({ type }) => type === 'message_discarded')
+    }
+    return true
+  }
+
+  #tell(event: LiveEvent): void {
     this.#live = withLive(this.#live, event)
     if (this.#listeners.size === 0) return
     this.#early.push(event)
@@ -155,17 +254,18 @@ export class Channel {
       for (const listener of this.#listeners) listener.live?.(due)
   }
 
-  /** The owner is gone: what it had not committed is withdrawn. */
-  withdraw(seq: number): void {
-    for (const { turnId, messageId } of this.#live.drafts)
-      this.emit({ type: 'message_discarded', turnId, messageId }, seq)
-    this.#live = nothingLive
-    this.#early = this.#early.filter(({ type }) => type === 'message_discarded')
-  }
-
-  /** Of a turn that another process has ended before the writer here knew it: what it has written will not be committed. */
-  #withdrawn(turnId: string, seq: number): LiveEvent[] {
-    const drafts = this.#live.drafts.filter((draft) => draft.turnId === turnId)
+  /**
+   * What will not be committed: the drafts of a turn that another process has ended before the writer here knew it, and those that another message of their turn has
+   * overtaken, because one owner writes one message at a time.
+   */
+  #withdrawn(event: LogEvent, seq: number): LiveEvent[] {
+    if (event.type !== 'turn_ended' && event.type !== 'assistant_msg') return []
+    const { turnId } = event.content
+    const committed = event.type === 'assistant_msg' ? event.content.messageId : null
+    const early = new Set(this.#early.flatMap((later) => (isDelta(later) ? [later.messageId] : [])))
+    const drafts = this.#live.drafts.filter(
+      (draft) => draft.turnId === turnId && draft.messageId !== committed && !(committed && early.has(draft.messageId)),
+    )
     const { conversationId } = this
     return drafts.map(({ messageId }) => ({ conversationId, seq, type: 'message_discarded', turnId, messageId }))
   }
@@ -198,18 +298,23 @@ export class Channel {
   async #readPage(): Promise<{ readonly state: ConversationState; readonly hasMore: boolean }> {
     const { events, hasMore = false, ...loaded } = await this.#read(this.#workingSet)
     await this.#held
-    if (!this.#workingSet) this.#workingSet = loaded
-    else if (events) this.#apply(this.#workingSet, events)
+    if (!this.#workingSet) {
+      this.#know(loaded)
+      this.#workingSet = loaded
+      this.#relay?.changed()
+    } else if (events) this.#apply(this.#workingSet, events)
     else this.#replace(loaded)
     return { state: loaded.state, hasMore }
   }
 
   #replace(workingSet: WorkingSet): void {
+    this.#know(workingSet)
     this.#workingSet = workingSet
     this.#live = nothingLive
     this.#early = []
     this.#hintedSeq = 0
     for (const listener of this.#listeners) listener.replaced(this.view())
+    this.#relay?.changed()
   }
 
   /** Events that are known already, or come after a gap, are left out. */
@@ -220,10 +325,11 @@ export class Channel {
     let failure: { readonly error: unknown } | null = null
     for (const event of events) {
       if (event.seq !== announcer.lastSeq + 1) continue
-      const withdrawn = event.type === 'turn_ended' ? this.#withdrawn(event.content.turnId, announcer.lastSeq) : []
+      const withdrawn = this.#withdrawn(event, announcer.lastSeq)
       try {
         const { shown, live } = announcer.next(event)
         told.push(...withdrawn, shown, ...live)
+        for (const gone of withdrawn) this.#live = withLive(this.#live, gone)
         this.#live = withoutSettled(this.#live, event)
         for (const announced of live) this.#live = withLive(this.#live, announced)
       } catch (error) {
@@ -234,10 +340,17 @@ export class Channel {
       told.push(...this.#dueUpTo(event.seq))
     }
     if (told.length > 0) {
+      this.#phase = announcer.phase
       this.#workingSet = bounded(grown(known, events, announcer.state(), lastAt))
       for (const listener of this.#listeners) listener.appended(told)
     }
+    if (told.length > 0) this.#relay?.changed()
     if (failure) this.#fail(failure.error)
+  }
+
+  /** The log is known to here, without having been told of. */
+  #know({ state }: WorkingSet): void {
+    if (this.#relay) this.#phase = phaseOf(state)
   }
 
   /** A store that is away for a moment is asked again at the next poll. */
@@ -251,5 +364,21 @@ export class Channel {
     this.#workingSet = null
     this.#early = []
     for (const listener of listeners) listener.failed(error)
+    this.#relay?.changed()
   }
+}
+
+/** Whether an owner may have something to say beside the log. */
+export function isActivePhase(phase: ConversationPhase): boolean {
+  return phase === 'running' || phase === 'terminating'
+}
+
+/** Whether the log has settled what a live event is about. */
+function isOver(content: LiveContent, state: ConversationState, isActive: boolean): boolean {
+  if (isDelta(content)) return isSettled(state, content)
+  if (content.type === 'tool_progress') {
+    const found = findCall(state, content.callId)
+    return !found || callPhase(found.call).type !== 'started'
+  }
+  return content.type === 'state_changed' && !isActive
 }

@@ -2,12 +2,15 @@ import { onAbort } from '../../base/abort.ts'
 import { type Clock, systemClock } from '../../base/clock.ts'
 import { PerdureError } from '../../base/errors/perdure-error.ts'
 import { type Logger, rateLimited } from '../../base/logger.ts'
+import { phaseOf } from '../../log/fsm-state.ts'
+import type { ConversationState } from '../../log/state.ts'
 import { hasReplaced } from '../../log/superseded.ts'
 import { isSameLog, readBounds } from '../../store/log-pages.ts'
 import { type ConversationRef, conversationKey } from '../../store/records.ts'
 import { logsPerStatement, type Store, type WatchedLog } from '../../store/store.ts'
 import { bound, loadWhole, type WorkingSet, type WorkingSets, withEvents } from '../../store/working-sets.ts'
-import { Channel, type Reading } from './channel.ts'
+import { Channel, isActivePhase, type Reading } from './channel.ts'
+import type { LiveRelay } from './live-relay.ts'
 
 /** A listener in this process that wants to hear of a log. */
 export type Watcher = WatchedLog & {
@@ -165,10 +168,14 @@ export class Channels {
   readonly #workingSets: WorkingSets
   readonly #channels = new Map<string, { readonly tenant: string; readonly channel: Channel }>()
 
+  readonly #relay: LiveRelay | null
+
   readonly clock: Clock
 
-  constructor(store: Store, workingSets: WorkingSets, clock: Clock = systemClock) {
+  /** `relay`: null where no other node has anything to do with what is live here. */
+  constructor(store: Store, workingSets: WorkingSets, clock: Clock = systemClock, relay: LiveRelay | null = null) {
     this.clock = clock
+    this.#relay = relay
     this.#store = store
     this.#workingSets = workingSets
   }
@@ -177,7 +184,9 @@ export class Channels {
     const key = conversationKey(tenant, id)
     const known = this.#channels.get(key)?.channel
     if (known) return known
-    const channel = new Channel(id, (workingSet) => this.#read(tenant, id, workingSet))
+    const relay = this.#relay
+    const relayOf = relay ? (relayed: Channel) => relay.relayOf(tenant, relayed) : undefined
+    const channel = new Channel(id, (workingSet) => this.#read(tenant, id, workingSet), relayOf)
     this.#channels.set(key, { tenant, channel })
     return channel
   }
@@ -188,7 +197,23 @@ export class Channels {
 
   /** Forgets a channel that is not used. Called when a watcher leaves or an owner lets go. */
   tidy(tenant: string, id: string): void {
-    if (this.peek(tenant, id)?.isUnused) this.#channels.delete(conversationKey(tenant, id))
+    if (!this.peek(tenant, id)?.isUnused) return
+    this.#channels.delete(conversationKey(tenant, id))
+    this.#relay?.forget(tenant, id)
+  }
+
+  /** A channel that has what is live at another node, where that can be. The returned function lets go of it. */
+  async joined(tenant: string, id: string, state: ConversationState): Promise<() => void> {
+    if (!this.#relay || this.peek(tenant, id)?.isOwned || !isActivePhase(phaseOf(state))) return () => {}
+    const channel = this.of(tenant, id)
+    const ignore = (): void => {}
+    const stop = channel.listen({ appended: ignore, live: ignore, replaced: ignore, failed: ignore })
+    const known = await channel.refresh().catch(() => null)
+    if (known) await channel.liveKnown()
+    return () => {
+      stop()
+      this.tidy(tenant, id)
+    }
   }
 
   /** The channels with listeners: hints may be lost, and no listener must wait for ever. */

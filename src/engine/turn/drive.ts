@@ -11,6 +11,7 @@ import type { EngineNode } from '../node.ts'
 import { startTitle } from './background-calls.ts'
 import { Owner } from './owner.ts'
 import type { TurnContext } from './turn-context.ts'
+import { TurnTools } from './turn-tools.ts'
 
 /** A conversation and the lease to work on it under. `known`: the log as the commit left it that brought the lease. */
 type Assignment = {
@@ -44,12 +45,15 @@ export async function workOnConversation(
     await store.releaseLease(id, lease.epoch)
     return 0
   }
+  const channel = node.channels.of(tenant, id)
   const context: TurnContext = {
     node,
     ref,
     agent,
+    tools: new TurnTools(agent, node),
     store,
-    channel: node.channels.of(tenant, id),
+    channel,
+    live: channel.voice(lease.epoch),
     scopes: node.scopes.forConversation(tenant, id),
     family: childFamily(node, worker, ref, agent, parent),
     memory: node.contextMemories.of(tenant, id),
@@ -104,11 +108,25 @@ export async function drive(owner: Owner): Promise<void> {
       await owner.attempt('reaching parent or child agents failed', () => owner.children.settle(owner.state))
       continue
     }
-    if (step.type === 'model') owner.callModel(step)
+    if (step.type === 'model') {
+      const mayBegin = !owner.pauses.isFurther(step.turnId) || (await mayBeginFurther(owner))
+      if (!mayBegin) continue
+      owner.callModel(step)
+    }
     if (owner.hasNews) continue
     if (step.type === 'wait' && owner.running().size === 0) owner.missingTools.release(left)
     await owner.changed()
   }
+}
+
+/** A queued turn of what is paused stays in the queue, and due. */
+async function mayBeginFurther(owner: Owner): Promise<boolean> {
+  let isPaused = true
+  const isAnswered = await owner.attempt('asking for pauses failed', async () => {
+    isPaused = await owner.pauses.isPaused()
+  })
+  if (isAnswered && isPaused) await owner.close()
+  return isAnswered && !isPaused && !owner.isClosing
 }
 
 const pollMs = 500

@@ -53,9 +53,9 @@ function callModel(step: ModelStep, context: TurnContext, loop: Loop): ModelTask
 }
 
 async function run(step: ModelStep, context: TurnContext, loop: Loop, signal: AbortSignal): Promise<Outcome | null> {
-  const { agent, channel, memory } = context
+  const { agent, live, memory } = context
   const { clock, redact } = context.node
-  channel.emit({ type: 'state_changed', state: 'preparing' }, loop.state().lastSeq)
+  live.emit({ type: 'state_changed', state: 'preparing' }, loop.state().lastSeq)
   if (context.node.observer) observeBeginning(context, stateOfTurn(loop.state(), step.turnId), step)
   const prepared = await unlessAborted(prepare(step, context, loop, signal), signal)
   if (prepared.type === 'halt') return { type: 'end', turnId: step.turnId, status: 'halted', reason: prepared.reason }
@@ -69,7 +69,7 @@ async function run(step: ModelStep, context: TurnContext, loop: Loop, signal: Ab
   if (toSummarise.length > 0) startSummary(toSummarise, state.lastSeq, context)
   const ref = turnRef(step.turnId, step.step)
   const audit = auditAttempts(context, { turnRef: ref, prompt, seen: state.lastSeq, reduction, prefix, shaped })
-  const live = new LiveMessage(context, loop, step.turnId)
+  const written = new LiveMessage(context, loop, step.turnId)
   failpoint('model.before_call')
   const message = await streamModel(
     {
@@ -85,14 +85,16 @@ async function run(step: ModelStep, context: TurnContext, loop: Loop, signal: Ab
       newCallId: () => uuidV7(clock.now()),
       transformChunk: agent.transformChunk,
       onAttempt: audit.onAttempt,
-      onDiscard: (attempt) => live.discard(attempt),
+      onDiscard: (attempt) => written.discard(attempt),
       redact,
     },
-    (chunk) => live.add(chunk),
+    (chunk) => written.add(chunk),
   )
   failpoint('model.after_stream')
   memory.calibration = calibrate(memory.calibration, estimated, message.usage.inputTokens)
-  const finished = finishMessage({ ...live.end(), message, seen: state.lastSeq, turn, turnState }, context, signal)
+  const { toolSet } = call.agent
+  const streamed = { ...written.end(), message, seen: state.lastSeq, turn, turnState, toolSet }
+  const finished = finishMessage(streamed, context, signal)
   const [outcome] = await Promise.all([finished, audit.written()])
   return outcome
 }
@@ -103,8 +105,10 @@ type Prepared =
 
 /** Runs the pre-hooks. What a durable one adds is in the log before the model is called. */
 async function prepare(step: ModelStep, context: TurnContext, loop: Loop, signal: AbortSignal): Promise<Prepared> {
-  const { agent, ref, scopes } = context
+  const { ref, scopes } = context
   const { clock, logger } = context.node
+  const sourced = context.tools.agentFor(step.turnId)
+  const agent = sourced instanceof Promise ? await sourced : sourced
   const state = loop.state()
   const turnState = stateOfTurn(state, step.turnId)
   const opened = turnState.items.find((item) => item.type === 'user')
@@ -221,22 +225,22 @@ class LiveMessage {
 
   add(chunk: StreamChunk): void {
     this.#n += 1
-    const { channel } = this.#context
+    const { live } = this.#context
     const seq = this.#loop.state().lastSeq
-    if (this.#n === 1) channel.emit({ type: 'state_changed', state: 'streaming' }, seq)
-    if (!this.#isHeldBack) channel.emit(deltaOf(chunk, this.#place()), seq)
+    if (this.#n === 1) live.emit({ type: 'state_changed', state: 'streaming' }, seq)
+    if (!this.#isHeldBack) live.emit(deltaOf(chunk, this.#place()), seq)
     failpoint('model.during_stream')
   }
 
   /** The attempt broke off: what watchers saw of it is withdrawn before the next one begins. */
   discard(attempt: DiscardedAttempt): void {
-    const { channel, node } = this.#context
+    const { live, node } = this.#context
     const messageId = this.#messageId
     this.#discarded.push({ messageId, ...attempt })
     if (this.#n > 0) {
       const seq = this.#loop.state().lastSeq
-      if (!this.#isHeldBack) channel.emit({ type: 'message_discarded', turnId: this.#turnId, messageId }, seq)
-      channel.emit({ type: 'state_changed', state: 'preparing' }, seq)
+      if (!this.#isHeldBack) live.emit({ type: 'message_discarded', turnId: this.#turnId, messageId }, seq)
+      live.emit({ type: 'state_changed', state: 'preparing' }, seq)
     }
     this.#messageId = uuidV7(node.clock.now())
     this.#attempt += 1

@@ -19,6 +19,7 @@ import { LogOwner } from '../log-owner.ts'
 import { type MissingScope, ScopeCheck } from './missing-scope.ts'
 import { RunningModel } from './model-task.ts'
 import { ObservedTurns } from './observed-turns.ts'
+import { PauseCheck } from './pause-check.ts'
 import {
   handOverEvents,
   type LettingGo,
@@ -48,6 +49,7 @@ export class Owner extends LogOwner {
   readonly #detach: () => unknown
   readonly children: ChildCalls
   readonly missingTools: MissingTools
+  readonly pauses: PauseCheck
   /** Null where no code of the application rebuilds scopes: then none can be missing. */
   readonly scopes: ScopeCheck | null
   #workingSet: WorkingSet
@@ -78,8 +80,9 @@ export class Owner extends LogOwner {
       crashed: (error) => this.#crashed(error),
     })
     this.#observed = context.node.observer && new ObservedTurns(context, context.node.observer, workingSet.state)
-    this.#detach = context.channel.attach(() => this.#workingSet)
+    this.#detach = context.channel.attach(() => this.#workingSet, lease.epoch)
     this.children = new ChildCalls(context.family, context.agent.name)
+    this.pauses = new PauseCheck(context)
     this.missingTools = new MissingTools(context.ref, context.agent, context.node.toolTimeouts)
   }
 
@@ -216,7 +219,9 @@ export class Owner extends LogOwner {
 
   callModel(step: Extract<Step, { type: 'model' }>): void {
     // The lease may have been lost while the log was read, and then its holder calls the model.
-    if (!this.isLost) this.#model.start(step)
+    if (this.isLost) return
+    this.pauses.begins(step.turnId)
+    this.#model.start(step)
   }
 
   /** Answers `cancel_requested`: aborts what runs, and adds a cancel, with the rest of the message, to the pending outcomes. */
@@ -270,7 +275,7 @@ export class Owner extends LogOwner {
   #abortAll(): void {
     this.#running.clear()
     void this.#model.stop()
-    this.#channel.withdraw(this.state.lastSeq)
+    this.#context.live.withdraw(this.state.lastSeq)
   }
 
   /** Resolves when the outcome is in the log; false when it has no place there. */
@@ -287,7 +292,8 @@ export class Owner extends LogOwner {
 
   #startCalls(events: readonly NewEvent[]): void {
     const started = events.filter((event) => event.type === 'tool_started')
-    if (started.length > 0) this.#channel.emit({ type: 'state_changed', state: 'executing_tools' }, this.state.lastSeq)
+    if (started.length > 0)
+      this.#context.live.emit({ type: 'state_changed', state: 'executing_tools' }, this.state.lastSeq)
     for (const { content } of started) {
       const found = findCall(this.state, content.callId)
       if (found) this.#startCall(found.call, content.attempt, found.turn.turnId)

@@ -3,9 +3,12 @@ import type { Json } from '../../base/json.ts'
 import { blobRefsIn } from '../../log/blob-ref.ts'
 import type { LogEvent } from '../../log/events.ts'
 import { readRange } from '../../store/checks.ts'
+import type { KnownPauses } from '../../store/known-pauses.ts'
 import { logPages } from '../../store/log-pages.ts'
+import type { Nodes } from '../../store/nodes.ts'
 import type { ConversationRecord, ConversationRef, ModelCall, ModelCallRange } from '../../store/records.ts'
 import type { EventPage, EventRange, TenantStore } from '../../store/store.ts'
+import type { WorkRow } from '../../store/work-rows.ts'
 import type { AboutCall } from '../authorize/asked-call.ts'
 import type { AuthorizeAction } from '../authorize/authorize.ts'
 import { type ExplainRange, type ExplanationPage, explainPage, readExplainRange } from './explain-log.ts'
@@ -18,6 +21,8 @@ export type Inspection = {
   readonly ref: ConversationRef
   /** Null when there is none. `action`: what it is read for, which `authorize` is asked about, with the call that it is about. Default: 'read'. */
   record(action?: AuthorizeAction, about?: AboutCall): Promise<ConversationRecord | null>
+  /** Its lease and its wake-up, whether it is quarantined, and since when it is paused. Null when there is none, or the store cannot tell. */
+  work(): Promise<InspectedWork | null>
   /** What each model call was given, as far as the agent's audit keeps it. */
   modelCalls(range?: ModelCallRange): Promise<ModelCall[]>
   /** How each event was in the prompt of a call; of several attempts the last. Null when there is no such call. */
@@ -37,11 +42,25 @@ export type Inspection = {
   file(blob: string): Promise<StoredFile | null>
 }
 
-export function inspect(store: TenantStore, ref: ConversationRef): Inspection {
+/** What processes make of a conversation or session. `paused`: since when no process takes it. */
+export type InspectedWork = Omit<WorkRow, 'tenant' | 'id'> & { readonly paused: { readonly at: number } | null }
+
+export function inspect(
+  store: TenantStore,
+  ref: ConversationRef,
+  { nodes, pauses }: { readonly nodes?: Nodes | undefined; readonly pauses?: KnownPauses } = {},
+): Inspection {
   const { id } = ref
   return {
     ref,
     record: () => store.getConversation(id),
+    async work() {
+      const row = await nodes?.workOf(ref.tenant, id)
+      if (!row) return null
+      const [pause] = (await pauses?.of([row])) ?? []
+      const { tenant: _, id: __, ...rest } = row
+      return { ...rest, paused: pause ? { at: pause.at } : null }
+    },
     modelCalls: (range) => store.modelCalls(id, range),
     async explain(turnRef, range) {
       const asked = readExplainRange(range)

@@ -17,6 +17,7 @@ import type { CallPath } from '../../view/view.ts'
 import { describedBy } from '../../view/view-of.ts'
 import type { ForkOptions } from '../conversation.ts'
 import { argsSchemaOf } from './args-schema.ts'
+import { type PausedSince, withPauses } from './paused-rows.ts'
 
 export type { LastMessage } from '../../log/fsm-state.ts'
 
@@ -32,6 +33,8 @@ export type ListedConversation = Omit<ConversationRecord, 'status'> & {
    * does not know an event.
    */
   readonly problem?: { readonly code: ErrorCode; readonly message: string }
+  /** No process takes it until it, its agent or its tenant is resumed. */
+  readonly paused?: PausedSince
 }
 
 export function listedConversation(record: ConversationRecord, problem: PerdureError | null): ListedConversation {
@@ -83,6 +86,7 @@ function rowStatus(status: ListStatus): ConversationStatus {
 /** The row that an entry of a list was made from. */
 export function listedRow({
   problem: _,
+  paused: _paused,
   lastMessage: _excerpt,
   tokens: _tokens,
   ...listed
@@ -165,6 +169,8 @@ type Listed = Omit<PendingCall, 'id' | 'name' | 'notice'> & {
   readonly doneBefore?: DoneBefore
   /** This process does not have the code of its agent or flow, so an answer waits for one that does. */
   readonly agentMissing: boolean
+  /** An answer is recorded, and no process acts on it until the conversation, its agent or its tenant is resumed. */
+  readonly paused?: PausedSince
   /** From the conversation that callers talk to, over the calls of child agents, down to this call. */
   readonly path: CallPath
 }
@@ -188,12 +194,17 @@ export type InboxQuestion = Listed & {
   readonly at: number
 }
 
-type Known = Pick<EngineNode, 'agents' | 'addressable' | 'flows'>
+type Known = Pick<EngineNode, 'agents' | 'addressable' | 'flows' | 'pauses'>
 
 const defaultPage = 100
 
 /** A page of what waits for an answer in a tenant, the newest first. What waits for a child agent is not in it: the child's own calls are. */
-export async function inbox(store: TenantStore, node: Known, given?: InboxFilter): Promise<InboxItem[]> {
+export async function inbox(
+  store: TenantStore,
+  tenant: string,
+  node: Known,
+  given?: InboxFilter,
+): Promise<InboxItem[]> {
   const { owner, before, limit = defaultPage, maxBytes } = readInboxFilter(given)
   const found: PendingCall[] = []
   const bounds = { limit, ...(owner === undefined ? {} : { owner }), ...(maxBytes === undefined ? {} : { maxBytes }) }
@@ -217,7 +228,7 @@ export async function inbox(store: TenantStore, node: Known, given?: InboxFilter
     const listed = { ...row, ...told, kind, callId, tool, digest: argsDigest(call.args), agentMissing, path }
     return argsSchema ? { ...listed, argsSchema } : listed
   })
-  return Promise.all(items)
+  return withPauses(node.pauses, await Promise.all(items), ({ conversationId: id, agent }) => ({ tenant, id, agent }))
 }
 
 function inboxQuestion({ id, name, notice: _, ...row }: PendingCall, { flows }: Known): InboxQuestion {
@@ -257,6 +268,7 @@ export type ListedSession = Pick<
   | 'unreadable'
   | 'problem'
   | 'waiting'
+  | 'paused'
 > & { readonly flow: string; readonly status: SessionStatus }
 
 const rowStatuses = {

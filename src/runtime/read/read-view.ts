@@ -38,10 +38,12 @@ export async function readView(parts: Parts, id: string, options?: ViewOptions):
   checkWhole('maxBytes', maxBytes, 1)
   if (at !== undefined) return readViewAt(parts, id, at, maxBytes)
   const { tenant, channels } = parts
-  const channel = channels.peek(tenant, id)
   const { state, unknownEvent } = await readState(parts, id, maxBytes)
+  const leave = await channels.joined(tenant, id, state)
+  const channel = channels.peek(tenant, id)
   const children = await loadChildren(parts, state)
   const view = channel ? channel.viewOf(state, maxBytes) : viewOf(id, trimState(state, maxBytes))
+  leave()
   const whole = withChildren(
     view,
     childrenOf(id, state, (childId) => children.get(childId) ?? null),

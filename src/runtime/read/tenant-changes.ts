@@ -36,7 +36,7 @@ export type ChangesFor = {
 const mostCalls = 100
 
 export function tenantChanges(
-  { store }: Pick<EngineNode, 'store'>,
+  { store, pauses }: Pick<EngineNode, 'store' | 'pauses'>,
   tenant: string,
   problemOf: (record: ConversationRecord) => Parameters<typeof listedConversation>[1],
 ): TenantChanges {
@@ -50,7 +50,9 @@ export function tenantChanges(
     since: (at, limit) => own.changedSince(at, limit),
     async rows(ids) {
       const records = await own.listConversations({ ids, limit: Math.max(1, ids.length) })
-      const rows = records.map(async (record): Promise<ChangedRow> => {
+      const found = await pauses.of(records.map(({ id, agent }) => ({ tenant, id, agent })))
+      const rows = records.map(async (record, index): Promise<ChangedRow> => {
+        const paused = found[index] ? { paused: { at: found[index].at } } : {}
         const waiting = record.waiting ? await own.pendingToolCalls(record.id) : []
         const calls = waiting
           .filter(({ kind }) => kind !== 'sub_agent')
@@ -59,8 +61,8 @@ export function tenantChanges(
         const problem = problemOf(record)
         const isSession = record.kind === 'flow' && flowOfAgent(record.agent) !== null
         const listed = isSession
-          ? { session: listedSession(record, problem) }
-          : { conversation: listedConversation(record, problem) }
+          ? { session: { ...listedSession(record, problem), ...paused } }
+          : { conversation: { ...listedConversation(record, problem), ...paused } }
         return { record, listed, calls }
       })
       return Promise.all(rows)

@@ -77,7 +77,9 @@ async function* watchWithMore(watched: Watched, given?: WatchOptions): AsyncGene
         yield { event: await readableSnapshot(store, id), hasMore: false }
       throw error
     }
-    await children.read(state)
+    // Without the text that another node is writing, it would vanish for a reader who comes from there.
+    await channel.liveKnown()
+    await children.read(channel.state ?? state)
     // From here to the next await nothing can come between the view and what was buffered after it.
     const view = children.begin(channel.view())
     buffer.startAt(view.seq)

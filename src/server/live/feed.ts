@@ -1,18 +1,21 @@
 import { randomBytes } from 'node:crypto'
 import type { Logger } from '../../base/logger.ts'
 import type { LogEvent } from '../../log/events.ts'
+import { openTurn } from '../../log/state.ts'
 import type { Conversation } from '../../runtime/conversation.ts'
 import { GrowingView, type WatchEvent } from '../../view/growing-view.ts'
-import { isTextDelta } from '../../view/live-events.ts'
+import { charactersOf, isTextDelta } from '../../view/live-events.ts'
 import type { View } from '../../view/view.ts'
 import type { Limits } from '../server-options.ts'
-import { type Cursor, catchUp, frameOf, heartbeat, snapshotFrame } from './frame.ts'
+import { type Cursor, catchUp, frameOf, hasMessage, heartbeat, snapshotFrame } from './frame.ts'
 import { Subscription } from './subscription.ts'
 
 /**
  * A client that was connected to another node may be ahead of this one. This is how long to wait for the wake-up hint.
  */
 const behindMs = 2_000
+/** The same for text that is being written. */
+const unwrittenMs = 2_000
 const maxBuffered = 100_000
 
 /** Receives views of a conversation as it changes. Must not throw. */
@@ -85,6 +88,7 @@ export class Feed {
   async subscribe(cursor: Cursor | null, isJudged = false): Promise<Subscription | null> {
     await this.#ready
     const from = cursor && (await this.#isOfThisLog(cursor)) ? cursor : null
+    if (from?.draft && from.place?.feed !== this.#name) await this.#written(from.draft)
     // No await from here on: no event may come between the missed frames and the pushed ones.
     if (this.#failure !== null) throw this.#failure
     if (this.#isEnded || !this.#shown) return null
@@ -191,7 +195,8 @@ export class Feed {
 
   /** The cursor after all events received so far. */
   #cursor(index = this.#recent.lastIndex): Cursor {
-    const draft = this.#shown!.drafts.at(-1) ?? null
+    const written = this.#shown!.drafts.at(-1)
+    const draft = written ? { messageId: written.messageId, characters: charactersOf(written) } : null
     const place = { feed: this.#name, index }
     return { seq: this.#seq, at: this.#lastAt, draft, place }
   }
@@ -218,12 +223,27 @@ export class Feed {
     return event
   }
 
-  async #grownTo(seq: number): Promise<void> {
+  #grownTo(seq: number): Promise<void> {
+    return this.#until(() => this.#seq >= seq, behindMs)
+  }
+
+  /** Text comes from the node that writes it, and the client may have more of it than this one. Else it would vanish for a moment. */
+  #written({ messageId, characters }: NonNullable<Cursor['draft']>): Promise<void> {
+    const isWritten = (): boolean => {
+      const { drafts, log } = this.#shown!
+      const draft = drafts.find((known) => known.messageId === messageId)
+      if (draft) return charactersOf(draft) >= characters
+      return drafts.length > 0 || openTurn(log) === null || hasMessage(log, messageId)
+    }
+    return this.#until(() => this.#shown === null || isWritten(), unwrittenMs)
+  }
+
+  async #until(isSo: () => boolean, ms: number): Promise<void> {
     await new Promise<void>((resolve) => {
       const look = (): void => {
-        if (this.#seq >= seq || this.#isEnded) done()
+        if (this.#isEnded || isSo()) done()
       }
-      const timer = setTimeout(() => done(), behindMs)
+      const timer = setTimeout(() => done(), ms)
       const done = (): void => {
         clearTimeout(timer)
         this.#whenGrown.delete(look)

@@ -1,5 +1,5 @@
 import { encode } from '../../log/codec.ts'
-import { openTurn } from '../../log/state.ts'
+import { type ConversationState, openTurn } from '../../log/state.ts'
 import type { Conversation } from '../../runtime/conversation.ts'
 import type { WatchEvent } from '../../view/growing-view.ts'
 import type { View } from '../../view/view.ts'
@@ -36,20 +36,20 @@ function dataOf(event: WatchEvent): string {
 
 /**
  * How far a client has read, sent as the id of each server-sent event: the log up to `seq`, the message being written
- * up to its nth delta, and the index of the event in its feed. When the feed is gone, the first two still say where to
+ * up to so many characters, and the index of the event in its feed. When the feed is gone, the first two still say where to
  * continue.
  */
 export type Cursor = {
   readonly seq: number
   /** When the event at `seq` was appended. A different time means a different log under the same id. */
   readonly at: number | null
-  readonly draft: { readonly messageId: string; readonly n: number } | null
+  readonly draft: { readonly messageId: string; readonly characters: number } | null
   readonly place: { readonly feed: string; readonly index: number } | null
 }
 
 function formatCursor({ seq, at, draft, place }: Cursor): string {
   const time = at === null ? '' : `-${at.toString(36)}`
-  const written = draft ? `~${draft.messageId}~${draft.n}` : ''
+  const written = draft ? `~${draft.messageId}~${draft.characters}` : ''
   return `${seq}${time}${written}${place ? `@${place.feed}.${place.index}` : ''}`
 }
 
@@ -57,11 +57,11 @@ function formatCursor({ seq, at, draft, place }: Cursor): string {
 export function parseCursor(text: string): Cursor | null {
   const match = pattern.exec(text)
   if (!match) return null
-  const [, seq, at, messageId, n, feed, index] = match
+  const [, seq, at, messageId, characters, feed, index] = match
   return {
     seq: Number(seq),
     at: at === undefined ? null : Number.parseInt(at, 36),
-    draft: messageId === undefined ? null : { messageId, n: Number(n) },
+    draft: messageId === undefined ? null : { messageId, characters: Number(characters) },
     place: feed === undefined ? null : { feed, index: Number(index) },
   }
 }
@@ -102,10 +102,11 @@ export async function* catchUp(
 
 /** The message is still being written, or is in the log. */
 function isKnown({ drafts, log }: View, messageId: string): boolean {
-  const isCommitted = log.turns.some(({ items }) =>
-    items.some((item) => item.type === 'assistant' && item.messageId === messageId),
-  )
-  return isCommitted || drafts.some((draft) => draft.messageId === messageId)
+  return hasMessage(log, messageId) || drafts.some((draft) => draft.messageId === messageId)
+}
+
+export function hasMessage(log: ConversationState, messageId: string): boolean {
+  return log.turns.some(({ items }) => items.some((item) => item.type === 'assistant' && item.messageId === messageId))
 }
 
 function isLive({ drafts, activity, progress, children }: View): boolean {

@@ -4,7 +4,9 @@ import { json } from '../answer.ts'
 import type { Route } from '../route.ts'
 import { agUiRoutes } from './ag-ui.ts'
 import { conversationRoutes, fileRoutes, liveRoutes, recordRoutes } from './conversations.ts'
+import { fleetRoutes } from './fleet.ts'
 import { flowRoutes } from './flows.ts'
+import { jobRoutes } from './jobs.ts'
 import { storeRoutes } from './store.ts'
 import { outboxRoutes, tenantRoutes } from './tenant.ts'
 import { callRoutes, turnRoutes } from './turns.ts'
@@ -125,4 +127,6 @@ export const allRoutes: readonly Route[] = [
   ...agUiRoutes,
   ...storeRoutes,
   ...outboxRoutes,
+  ...jobRoutes,
+  ...fleetRoutes,
 ]

@@ -18,6 +18,7 @@ export function commitChange(
   change: PreparedChange,
   now: number,
   nextEpoch: () => number,
+  isPaused: (agent: string | null) => boolean,
 ): CommitOutcome {
   const known = tables.conversations.get(id)
   const refusal = refuse(tables, id, known, change, now)
@@ -45,7 +46,7 @@ export function commitChange(
   if (change.releasesLease) row.lease = null
   else if (row.lease && change.events.some(({ type }) => type === 'turn_ended'))
     row.lease = { ...row.lease, lapsed: [] }
-  const epoch = takeLease(row, change, now, nextEpoch)
+  const epoch = isPaused(row.columns.agent) ? null : takeLease(row, change, now, nextEpoch)
   if (change.key !== null) row.keys.set(change.key, { seq, digest: change.digest, epoch })
   return epoch === null ? { type: 'ok', seq, at } : { type: 'ok', seq, at, epoch }
 }

@@ -1,13 +1,15 @@
 import { type Clock, systemClock } from '../../base/clock.ts'
 import { uuidV7 } from '../../base/uuid-v7.ts'
+import { type ClaimedRow, DueChoice } from '../claim-due.ts'
 import { createStore, type StoreOptions } from '../create-store.ts'
 import type { Driver, DueCall, StoredCall, StoredConversation, StoredEventRange, StoredSummary } from '../driver.ts'
 import { ClockWatch, isSuspect, judgeClaim, type KnownLease, leaseNews, withoutLapse } from '../lease.ts'
-import { fitsBeside } from '../records.ts'
+import { type ConversationRef, fitsBeside } from '../records.ts'
 import { fittingRows, forkParents, lowerAscii, rowBytes, searchedText } from '../rows.ts'
-import type { Store } from '../store.ts'
+import type { DueWorkQuery, Store } from '../store.ts'
 import { commitChange } from './commit-change.ts'
 import { changedSince, tally } from './figures.ts'
+import { MemoryJobs } from './jobs.ts'
 import {
   byteOrder,
   type ConversationRow,
@@ -19,7 +21,9 @@ import {
   quarantineOf,
   repairAfterClockChange,
 } from './memory-tables.ts'
+import { MemoryNodes } from './nodes.ts'
 import { MemoryOutbox } from './outbox.ts'
+import { MemorySteering, pauseOf } from './steering.ts'
 import { memoryUpkeep } from './upkeep.ts'
 
 /** Options of `memoryStore`. */
@@ -40,14 +44,41 @@ export function memoryStore({ clock = systemClock, ...options }: MemoryStoreOpti
 export function memoryDriver(clock: Pick<Clock, 'now'> = systemClock, newId: () => string = () => uuidV7()): Driver {
   const tables = new MemoryTables()
   const outbox = new MemoryOutbox({ tables, clock })
+  const jobs = new MemoryJobs({ tables, clock })
+  const steering = new MemorySteering({ tables, clock })
+  const isPaused = (tenant: string, id: string, agent: string | null) =>
+    pauseOf(tables.pauses, { tenant, id, agent }) !== null
   const clockWatch = new ClockWatch()
   const rowOf = (tenant: string, id: string) => tables.tenant(tenant).conversations.get(id)
+
+  function findDue({ agents, limit, suspects = limit, leaseMs }: DueWorkQuery): ConversationRef[] {
+    const now = clock.now()
+    const news = clockWatch.observe(now)
+    if (news !== 'forward') repairAfterClockChange(tables, now, news, leaseMs)
+    clockWatch.repairedAt(now)
+    const due: { tenant: string; id: string; wakeAt: number; isSuspect: boolean }[] = []
+    for (const [tenant, { conversations }] of tables.tenants()) {
+      for (const [id, row] of conversations) {
+        const { agent } = row.columns
+        if (row.wakeAt === null || row.wakeAt > now || isLeased(row, now)) continue
+        if (agent === null || !agents.includes(agent) || isPaused(tenant, id, agent)) continue
+        due.push({ tenant, id, wakeAt: row.wakeAt, isSuspect: isSuspect(row.lease, now) })
+      }
+    }
+    due.sort((left, right) => left.wakeAt - right.wakeAt)
+    const chosen = new Set(due.filter((one) => one.isSuspect).slice(0, suspects))
+    const found = due.filter((one) => !one.isSuspect || chosen.has(one))
+    return found.slice(0, limit).map(({ tenant, id }) => ({ tenant, id }))
+  }
 
   return {
     durable: false,
 
     async commit(tenant, id, change) {
-      const outcome = commitChange(tables.tenant(tenant), id, change, clock.now(), () => tables.nextEpoch())
+      const outcome = commitChange(
+        ...([tables.tenant(tenant), id, change, clock.now(), () => tables.nextEpoch()] as const),
+        (agent) => isPaused(tenant, id, agent),
+      )
       // A known key has no time: it was written the first time.
       if (outcome.type === 'ok' && outcome.at !== undefined && tables.subscribers.size > 0) {
         const types = change.events.map(({ type }) => type)
@@ -120,6 +151,7 @@ export function memoryDriver(clock: Pick<Clock, 'now'> = systemClock, newId: () 
     async deleteConversation(tenant, id) {
       const removed = deleteConversation(tables.tenant(tenant), id, clock.now())
       outbox.forget(tenant, (conversationId) => !rowOf(tenant, conversationId))
+      steering.forget(tenant, (conversationId) => !rowOf(tenant, conversationId))
       return removed
     },
     async deleteTenant(tenant) {
@@ -130,6 +162,8 @@ export function memoryDriver(clock: Pick<Clock, 'now'> = systemClock, newId: () 
       }
       tables.deleteTenant(tenant)
       outbox.forget(tenant, () => true)
+      jobs.forget(tenant)
+      steering.forget(tenant, () => true)
       return doomed.conversations.size
     },
 
@@ -205,6 +239,7 @@ export function memoryDriver(clock: Pick<Clock, 'now'> = systemClock, newId: () 
     async claimLease(tenant, id, holder, ttlMs, { suspects }) {
       const row = rowOf(tenant, id)
       if (!row) return { type: 'held' }
+      if (isPaused(tenant, id, row.columns.agent)) return { type: 'held' }
       const claim = { holder, ttlMs, suspects, epoch: () => tables.nextEpoch() }
       const { outcome, lease } = judgeClaim(row.lease, claim, clock.now())
       row.lease = lease ?? row.lease
@@ -237,24 +272,27 @@ export function memoryDriver(clock: Pick<Clock, 'now'> = systemClock, newId: () 
       }
       return leaseNews(known, rows)
     },
-    async dueWork({ agents, limit, suspects = limit, leaseMs }) {
+    async dueWork(query) {
+      return findDue(query)
+    },
+    async claimDue(claim) {
+      const { holder, ttlMs } = claim
+      const choice = new DueChoice(claim)
       const now = clock.now()
-      const news = clockWatch.observe(now)
-      if (news !== 'forward') repairAfterClockChange(tables, now, news, leaseMs)
-      clockWatch.repairedAt(now)
-      const due: { tenant: string; id: string; wakeAt: number; isSuspect: boolean }[] = []
-      for (const [tenant, { conversations }] of tables.tenants()) {
-        for (const [id, row] of conversations) {
-          const { agent } = row.columns
-          if (row.wakeAt === null || row.wakeAt > now || isLeased(row, now)) continue
-          if (agent === null || !agents.includes(agent)) continue
-          due.push({ tenant, id, wakeAt: row.wakeAt, isSuspect: isSuspect(row.lease, now) })
-        }
+      const claimed: ClaimedRow[] = []
+      for (const { tenant, id } of findDue({ agents: claim.agents, ...choice.query, leaseMs: ttlMs })) {
+        const row = rowOf(tenant, id)!
+        const takes = choice.asksFor(tenant, id) && choice.takes(tenant, columnsOf(row))
+        if (!takes || claimed.length >= claim.limit) continue
+        const terms = { holder, ttlMs, suspects: choice.hasPlaceForSuspect, epoch: () => tables.nextEpoch() }
+        const { outcome, lease } = judgeClaim(row.lease, terms, now)
+        if (!lease || (outcome.type !== 'taken' && outcome.type !== 'quarantined')) continue
+        row.lease = lease
+        const { epoch, lapsed } = lease
+        const read = { ...columnsOf(row), idleSeq: row.idleSeq }
+        claimed.push(choice.claimed({ tenant, type: outcome.type, epoch, lapses: lapsed.length, row: read }))
       }
-      due.sort((left, right) => left.wakeAt - right.wakeAt)
-      const chosen = new Set(due.filter((one) => one.isSuspect).slice(0, suspects))
-      const found = due.filter((one) => !one.isSuspect || chosen.has(one))
-      return found.slice(0, limit).map(({ tenant, id }) => ({ tenant, id }))
+      return claimed
     },
 
     async movedLogs(watched) {
@@ -285,7 +323,10 @@ export function memoryDriver(clock: Pick<Clock, 'now'> = systemClock, newId: () 
     },
 
     upkeep: memoryUpkeep(tables, clock),
+    jobs,
     outbox,
+    nodes: new MemoryNodes({ tables, clock, steering }),
+    steering,
     watchOthers: () => () => {},
     async close() {},
   }

@@ -10,11 +10,13 @@ import type {
 import { type ClockChange, longestLease, quarantineHolder, quarantineUntil, type StoredLease } from '../lease.ts'
 import type { Subscription } from '../outbox.ts'
 import { planFork } from '../plan-fork.ts'
+import type { StoredPause } from '../steering.ts'
 
 /** The data of a memory store: the same text that other backends keep in tables. */
 export class MemoryTables {
   readonly #tenants = new Map<string, TenantTables>()
   readonly subscribers = new Map<string, Subscription & { readonly claimedAt: number }>()
+  readonly pauses = new Map<string, StoredPause>()
   #lastEpoch = 0
 
   tenant(name: string): TenantTables {

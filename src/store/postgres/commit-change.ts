@@ -1,6 +1,6 @@
 import type { CommitOutcome, PreparedChange } from '../driver.ts'
 import { mergeSettings } from '../rows.ts'
-import { arrayLiteral, lapsedAfter, nowMs } from './columns.ts'
+import { arrayLiteral, isNotPaused, lapsedAfter, nowMs } from './columns.ts'
 import { type Addressed, commitQuery } from './commit-query.ts'
 import type { Database, Query, Statement } from './database.ts'
 import { isDuplicate } from './failure.ts'
@@ -296,14 +296,14 @@ const keyInsert = (
       INSERT INTO ${schema}.commit_keys (tenant, conversation_id, key, digest, seq, epoch)
         SELECT $1, $2, ${key.name}, ${key.digest}, made.seq, ${takesLease ? 'made.epoch' : 'NULL'} FROM made`
 
-/** A conversation with lapses is left to `commit_changes`. */
+/** A conversation that is paused or has lapses is left to `commit_changes`. */
 const takenLease = (
   schema: string,
   holder: string,
   ttlMs: string,
 ): { readonly set: string; readonly where: string } => ({
   set: `holder = ${holder}, epoch = nextval('${schema}.epochs'), leased_until = ${nowMs} + ${ttlMs}::bigint, claimed_at = ${nowMs}, lapsed = NULL`,
-  where: `AND coalesce(c.leased_until, 0) <= ${nowMs} AND ${lapsedAfter(holder, nowMs)} IS NULL`,
+  where: `AND coalesce(c.leased_until, 0) <= ${nowMs} AND ${lapsedAfter(holder, nowMs)} IS NULL AND ${isNotPaused(schema)}`,
 })
 
 const keptLease = (releases: string): string =>

@@ -1,4 +1,4 @@
-import { claimedColumns, isQuarantined, lapsedAfter, nowMs, secondary } from './columns.ts'
+import { claimedColumns, isNotPaused, isQuarantined, lapsedAfter, nowMs, secondary } from './columns.ts'
 
 /**
  * Commits a batch of changes in one statement, so in one transaction and one round trip. Arrays named p_* have an element per change; those of events (e_),
@@ -95,6 +95,23 @@ export const createCommitFunction = (schema: string): string => `
         ) x (wave, tenant, id, event_count, status, fsm_state, idle_seq, wake, wake_ms, releases, base)
       WHERE x.wave = v_wave AND x.base IS NOT NULL AND c.tenant = x.tenant AND c.id = x.id;
 
+      -- Before the events: subscribers to the messages of an agent are found by it.
+      IF cardinality(a_change) > 0 THEN
+        UPDATE ${schema}.conversations c SET
+          kind = coalesce(x.kind, c.kind),
+          agent = coalesce(x.agent, c.agent),
+          settings = coalesce(x.settings, c.settings),
+          title = CASE WHEN x.sets_title THEN x.title ELSE c.title END,
+          owner = coalesce(c.owner, CASE WHEN x.child_of IS NOT NULL THEN (${ownerOfParent(schema)}) END, x.owner),
+          parent = coalesce(x.parent, c.parent),
+          child_of = CASE WHEN x.parent IS NULL THEN c.child_of ELSE x.child_of END
+        FROM unnest(a_change, a_kind, a_agent, a_settings, a_title, a_sets_title, a_parent, a_child_of, a_owner)
+          x (change, kind, agent, settings, title, sets_title, parent, child_of, owner)
+        WHERE p_wave[x.change] = v_wave AND v_base[x.change] IS NOT NULL
+          AND c.tenant = p_tenant[x.change] AND c.id = p_id[x.change];
+      END IF;
+
+      -- After the agent is set, which may be paused.
       IF cardinality(l_change) > 0 THEN
         -- A second row for the change, which has the epoch as its seq.
         FOR change, outcome, seq IN
@@ -102,7 +119,7 @@ export const createCommitFunction = (schema: string): string => `
           FROM unnest(l_change, l_holder, l_ms, l_suspects) l (change, holder, ms, suspects)
           WHERE p_wave[l.change] = v_wave AND v_base[l.change] IS NOT NULL
             AND c.tenant = p_tenant[l.change] AND c.id = p_id[l.change] AND coalesce(c.leased_until, 0) <= v_now
-            AND (l.suspects IS NOT FALSE OR ${lapsedAfter('l.holder', 'v_now')} IS NULL)
+            AND (l.suspects IS NOT FALSE OR ${lapsedAfter('l.holder', 'v_now')} IS NULL) AND ${isNotPaused(schema)}
           RETURNING l.change, CASE WHEN ${isQuarantined} THEN 'quarantined' ELSE 'leased' END, c.epoch
         LOOP
           CONTINUE WHEN outcome <> 'leased';
@@ -121,22 +138,6 @@ export const createCommitFunction = (schema: string): string => `
         LOOP
           RETURN NEXT;
         END LOOP;
-      END IF;
-
-      -- Before the events: subscribers to the messages of an agent are found by it.
-      IF cardinality(a_change) > 0 THEN
-        UPDATE ${schema}.conversations c SET
-          kind = coalesce(x.kind, c.kind),
-          agent = coalesce(x.agent, c.agent),
-          settings = coalesce(x.settings, c.settings),
-          title = CASE WHEN x.sets_title THEN x.title ELSE c.title END,
-          owner = coalesce(c.owner, CASE WHEN x.child_of IS NOT NULL THEN (${ownerOfParent(schema)}) END, x.owner),
-          parent = coalesce(x.parent, c.parent),
-          child_of = CASE WHEN x.parent IS NULL THEN c.child_of ELSE x.child_of END
-        FROM unnest(a_change, a_kind, a_agent, a_settings, a_title, a_sets_title, a_parent, a_child_of, a_owner)
-          x (change, kind, agent, settings, title, sets_title, parent, child_of, owner)
-        WHERE p_wave[x.change] = v_wave AND v_base[x.change] IS NOT NULL
-          AND c.tenant = p_tenant[x.change] AND c.id = p_id[x.change];
       END IF;
 
       INSERT INTO ${schema}.events (tenant, conversation_id, seq, at, type, content)

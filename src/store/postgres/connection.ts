@@ -94,22 +94,22 @@ export class Slots {
   }
 }
 
-/**
- * The first statement on each connection. A commit is answered when it is on disk, and a statement sees everything committed before it, whatever the server's
- * defaults are. A process that is stopped inside a transaction does not hold its rows for long. Every query has its index, and plans are made once: a plan made
- * while a table was small must still be right when it is large.
- */
-export const sessionSettings = `
-  SET synchronous_commit = on;
-  SET default_transaction_isolation = 'read committed';
-  SET idle_in_transaction_session_timeout = '10s';
-  SET plan_cache_mode = force_generic_plan;
-  SET enable_seqscan = off;
-  SET enable_hashjoin = off;
-  SET enable_mergejoin = off;
-  SET max_parallel_workers_per_gather = 0;
-  SET jit = off
-`
+/** A commit is answered when it is on disk, and a process that is stopped inside a transaction does not hold its rows for long. */
+const ownSettings = ['synchronous_commit = on', "idle_in_transaction_session_timeout = '10s'"]
+
+/** Every query has its index, and plans are made once: a plan made while a table was small must still be right when it is large. */
+const planSettings = [
+  ...['plan_cache_mode = force_generic_plan', 'enable_seqscan = off', 'enable_hashjoin = off'],
+  ...['enable_mergejoin = off', 'max_parallel_workers_per_gather = 0', 'jit = off'],
+]
+
+/** The first statement on each connection. A statement sees everything committed before it, whatever the server's defaults are. */
+export const sessionSettings = ["default_transaction_isolation = 'read committed'", ...ownSettings, ...planSettings]
+  .map((setting) => `SET ${setting}`)
+  .join('; ')
+
+/** The same behind a pooler, where each transaction may have another connection: follows the `BEGIN` of each. */
+export const transactionSettings = [...ownSettings, ...planSettings].map((setting) => `SET LOCAL ${setting}`).join('; ')
 
 /** Short enough that the name of its notification channel is valid too. */
 const pattern = /^[A-Za-z_][A-Za-z0-9_]{0,47}$/

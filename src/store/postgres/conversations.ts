@@ -21,7 +21,7 @@ export function conversations(database: Database): Pick<Driver, Methods> {
   }
   const removeTenant = {
     name: 'delete_tenant',
-    text: `SELECT ${schema}.delete_tenant($1) AS count, ${passMoment}`,
+    text: `WITH jobs AS (DELETE FROM ${schema}.bulk_jobs WHERE tenant = $1) SELECT ${schema}.delete_tenant($1) AS count, ${passMoment}`,
     timeoutMs: 0,
   }
 

@@ -3,12 +3,23 @@ import { pause } from '../../base/abort.ts'
 import { jittered } from '../../base/clock.ts'
 import { failpoint } from '../../base/failpoint.ts'
 import { type Logger, rateLimited } from '../../base/logger.ts'
-import { discard, loadPg, type Pg, quoteSchema, Slots, sessionSettings, withTimeout } from './connection.ts'
+import {
+  discard,
+  loadPg,
+  type Pg,
+  quoteSchema,
+  Slots,
+  sessionSettings,
+  transactionSettings,
+  withTimeout,
+} from './connection.ts'
 import { type FailureKind, failureOf, poolBusy } from './failure.ts'
 import { migrate, readSchemaVersion } from './migrate.ts'
 
 export type DatabaseOptions = {
   readonly connectionString: string
+  /** Leads past a pooler that gives each transaction any connection: for migrations. Default: there is no pooler. */
+  readonly directConnectionString?: string | null
   readonly schema: string
   readonly max: number
   readonly logger: Logger
@@ -33,6 +44,8 @@ export type WhenLost = 'repeat' | 'reject'
 
 export type Query = <Row>(statement: Statement, values: readonly unknown[]) => Promise<Row[]>
 
+const beginPooled = 'BEGIN ISOLATION LEVEL READ COMMITTED'
+
 /** An attempt that takes longer, as with a host that does not answer, is not repeated. */
 const repeatWithinMs = 5_000
 const retryDelaysMs = [20, 60, 150, 300, 500, 800]
@@ -55,6 +68,10 @@ export class Database {
 
   /** One statement in its own transaction. */
   run<Row>(statement: Statement, values: readonly unknown[], whenLost: WhenLost = 'repeat'): Promise<Row[]> {
+    if (this.#isPooled) {
+      const work = async (query: Query) => ({ commit: true, value: await query<Row>(statement, values) })
+      return this.#transaction(work, whenLost, statement.isUrgent)
+    }
     const work = async (client: PoolClient, onSent: () => void): Promise<Row[]> => {
       onSent()
       const answer = this.#queryOn(client)<Row>(statement, values)
@@ -73,8 +90,16 @@ export class Database {
     work: (query: Query) => Promise<{ commit: boolean; value: T }>,
     whenLost: WhenLost = 'reject',
   ): Promise<T> {
-    return this.#attempt(whenLost, async (client, onSent) => {
-      await this.#ask(client, 'BEGIN')
+    return this.#transaction(work, whenLost)
+  }
+
+  #transaction<T>(
+    work: (query: Query) => Promise<{ commit: boolean; value: T }>,
+    whenLost: WhenLost,
+    isUrgent = false,
+  ): Promise<T> {
+    const attempt = async (client: PoolClient, onSent: () => void): Promise<T> => {
+      await this.#ask(client, this.#isPooled ? `${beginPooled}; ${transactionSettings}` : 'BEGIN')
       const { commit, value } = await work(this.#queryOn(client))
       if (commit) onSent()
       failpoint('store.inside_transaction')
@@ -82,7 +107,13 @@ export class Database {
       await this.#ask(client, commit ? 'COMMIT' : 'ROLLBACK')
       failpoint('store.after_transaction')
       return value
-    })
+    }
+    return this.#attempt(whenLost, attempt, isUrgent)
+  }
+
+  /** A session is not the same connection from one transaction to the next: what it was told before is gone, and statements have no names. */
+  get #isPooled(): boolean {
+    return (this.#options.directConnectionString ?? null) !== null
   }
 
   /** One connection for as long as `work` takes, in one transaction. Nothing is retried: what `work` has done outside the database cannot be undone here. */
@@ -101,7 +132,7 @@ export class Database {
       })
     let isHealthy = false
     try {
-      await telling(this.#ask(client, begin))
+      await telling(this.#ask(client, this.#isPooled ? `${begin}; ${transactionSettings}` : begin))
       const { commit, value } = await work((statement, values) => telling(this.#queryOn(client)(statement, values)))
       isSent = commit
       // Durable from here: once answered, the whole transaction is on disk; a crash before it finds none of it.
@@ -117,9 +148,9 @@ export class Database {
   /** The number of migrations that have run, without running any; null when there are none. */
   async version(): Promise<number | null> {
     const { Client } = await loadPg()
-    const { connectionString, connectTimeoutMs, answerTimeoutMs } = this.#options
+    const { connectionString, directConnectionString, connectTimeoutMs, answerTimeoutMs } = this.#options
     const client = new Client({
-      connectionString,
+      connectionString: directConnectionString ?? connectionString,
       connectionTimeoutMillis: connectTimeoutMs,
       query_timeout: answerTimeoutMs,
     })
@@ -223,7 +254,7 @@ export class Database {
     // An idle connection that breaks is replaced when one is needed.
     pool.on('error', (error) => logger.debug('an idle connection to Postgres broke', { error }))
     try {
-      await migrate(pool, this.#options)
+      await this.#migrate(pg, pool)
       return pool
     } catch (error) {
       await pool.end()
@@ -231,7 +262,23 @@ export class Database {
     }
   }
 
+  async #migrate(pg: Pg, pool: Pool): Promise<void> {
+    const { directConnectionString = null, connectTimeoutMs } = this.#options
+    if (directConnectionString === null) return migrate(pool, this.#options)
+    const direct = new pg.Pool({
+      ...{ connectionString: directConnectionString, max: 1, connectionTimeoutMillis: connectTimeoutMs },
+    })
+    direct.on('connect', (client) => client.on('error', () => {}))
+    direct.on('error', (error) => this.#options.logger.debug('an idle connection to Postgres broke', { error }))
+    try {
+      await migrate(direct, this.#options)
+    } finally {
+      await direct.end()
+    }
+  }
+
   async #configure(client: PoolClient): Promise<void> {
+    if (this.#isPooled) return
     try {
       await this.#ask(client, sessionSettings)
       this.#configured.add(client)
@@ -247,7 +294,7 @@ export class Database {
 
   #queryOn(client: PoolClient): Query {
     return async <Row>({ name, text, timeoutMs }: Statement, values: readonly unknown[]) => {
-      const config = { name, text, values: values as unknown[] }
+      const config = { ...(this.#isPooled ? {} : { name }), text, values: values as unknown[] }
       const { rows } = await client.query(withTimeout(config, timeoutMs ?? this.#options.answerTimeoutMs))
       return rows as Row[]
     }

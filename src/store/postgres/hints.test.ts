@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
-import { expect, inject, test } from 'vitest'
+import { expect, inject, test, vi } from 'vitest'
 import { freshDatabase } from '../../../test/setup/fresh-database.ts'
 import { silentLogger } from '../../base/logger.ts'
+import { userMsg } from '../../testing/conformance/event-builders.ts'
 import type { Store, WakeHint } from '../store.ts'
 import { postgresStore } from './index.ts'
 
@@ -82,4 +83,33 @@ test('what others send on the channel is no hint and does no harm', () =>
     await client.end()
     await sleep(50)
     expect(heard.filter(({ id }) => id !== 'chat')).toEqual([])
+  }))
+
+test('a worker that announced itself is named for its agents until it leaves, and what an owner commits names none', () =>
+  withStores(async (here, there) => {
+    const heard: WakeHint[] = []
+    there.onWake((hint) => heard.push(hint))
+    here.onWake(() => {})
+    const leave = there.announce!({ holder: 'worker-0123456789ab', agents: () => ['support'] })
+    const takerOf = async (agent: string): Promise<WakeHint['taker']> => {
+      heard.length = 0
+      for (let tries = 0; !heard.some(({ id }) => id === agent) && tries < 200; tries++) {
+        await here.commit(agent, { events: [userMsg()], conversation: { agent }, wakeAt: 'now' })
+        await sleep(20)
+      }
+      return heard.findLast(({ id }) => id === agent)!.taker
+    }
+    // This store must have heard of the worker first.
+    await vi.waitUntil(async () => (await takerOf('support')) === 'worker-0123456789ab', { timeout: 10_000 })
+    expect(await takerOf('sales')).toBe(undefined)
+    const held = await here.commit('held', {
+      ...{ events: [userMsg()], conversation: { agent: 'support' }, wakeAt: 'now' },
+      acquire: { holder: 'me', ttlMs: 60_000 },
+    })
+    await here.commit('held', { events: [titled('y')], epoch: (held as { epoch: number }).epoch })
+    await vi.waitUntil(() => heard.some(({ id, seq }) => id === 'held' && seq === 2), { timeout: 10_000 })
+    expect(heard.filter(({ id }) => id === 'held').map(({ taker }) => taker)).not.toContain('worker-0123456789ab')
+    expect(heard.filter(({ id }) => id === 'held').every(({ taker }) => taker === null)).toBe(true)
+    leave()
+    await vi.waitUntil(async () => (await takerOf('support')) === undefined, { timeout: 10_000 })
   }))

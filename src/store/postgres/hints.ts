@@ -2,11 +2,14 @@ import { randomUUID } from 'node:crypto'
 import type { Client, QueryConfig } from 'pg'
 import { pause } from '../../base/abort.ts'
 import type { Logger } from '../../base/logger.ts'
-import type { Unsubscribe, WakeHint } from '../store.ts'
+import type { Unsubscribe, WakeHint, WorkerHere } from '../store.ts'
 import { loadPg, socketOf, withTimeout } from './connection.ts'
+import { type Announcement, announceMs, announcementOf, Takers, tokenOf } from './takers.ts'
 
 export type HintChannelOptions = {
   readonly connectionString: string
+  /** Where there is a pooler: notifications do not pass it. */
+  readonly directConnectionString?: string | null
   readonly schema: string
   readonly logger: Logger
   readonly connectTimeoutMs: number
@@ -31,6 +34,9 @@ export class HintChannel {
   /** Identifies this process's own messages, which it ignores. */
   readonly #self = randomUUID()
   readonly #waiting = new Map<string, WakeHint>()
+  readonly #takers = new Takers()
+  /** The workers of this process, by what stands for them in notifications. */
+  readonly #workers = new Map<string, { readonly worker: WorkerHere; readonly timer: NodeJS.Timeout }>()
   #client: Promise<Client> | null = null
   #lastQuery: Promise<unknown> = Promise.resolve()
   #sending: Promise<void> | null = null
@@ -50,10 +56,37 @@ export class HintChannel {
     if (this.#isClosed) return
     const key = `${hint.tenant}\n${hint.id}`
     const earlier = this.#waiting.get(key)
-    this.#waiting.set(key, earlier && earlier.seq > hint.seq ? earlier : hint)
+    this.#waiting.set(key, earlier ? together(earlier, hint) : hint)
     this.#sending ??= this.#sendWaiting().finally(() => {
       this.#sending = null
     })
+  }
+
+  /** The worker that should take a conversation; null when all should look. */
+  takerOf(tenant: string, id: string, agent: string | null): string | null {
+    return this.#takers.choose(tenant, id, agent)
+  }
+
+  announce(worker: WorkerHere): Unsubscribe {
+    const token = tokenOf(worker.holder)
+    const timer = setInterval(() => this.#tell(announcementOf(worker)), announceMs).unref()
+    this.#workers.set(token, { worker, timer })
+    this.#tell(announcementOf(worker))
+    return () => {
+      clearInterval(timer)
+      if (this.#workers.delete(token)) this.#tell({ worker: token, agents: null })
+    }
+  }
+
+  /** Must not be awaited by work: an announcement that fails is made again soon. */
+  #tell(said: Announcement | Question): void {
+    if (this.#isClosed || this.#isDown) return
+    const payload = JSON.stringify([this.#self, [], said])
+    this.#query(this.#notify(payload)).catch((error: unknown) => this.#wentDown(error))
+  }
+
+  #notify(payload: string): QueryConfig {
+    return { name: 'hint', text: 'SELECT pg_notify($1, $2)', values: [this.#name, payload] }
   }
 
   listen(emit: (hint: WakeHint) => void): Unsubscribe {
@@ -68,6 +101,7 @@ export class HintChannel {
 
   async close(): Promise<void> {
     this.#isClosed = true
+    for (const { timer } of this.#workers.values()) clearInterval(timer)
     this.#stopChecking()
     const client = await this.#client?.catch(() => null)
     if (!client) return
@@ -104,7 +138,7 @@ export class HintChannel {
       let pauseMs = minIntervalMs
       try {
         for (const payload of hintPayloads(this.#self, batch)) {
-          await this.#query({ name: 'hint', text: 'SELECT pg_notify($1, $2)', values: [this.#name, payload] })
+          await this.#query(this.#notify(payload))
         }
       } catch (error) {
         pauseMs = pauseAfterFailureMs
@@ -121,6 +155,8 @@ export class HintChannel {
       this.#reconnects = 0
       if (this.#isDown) this.#options.logger.info('the connection for hints is back')
       this.#isDown = false
+      this.#tell({ asks: 'who takes work' })
+      for (const { worker } of this.#workers.values()) this.#tell(announcementOf(worker))
     } catch (error) {
       this.#wentDown(error)
       this.#reconnectLater()
@@ -162,7 +198,8 @@ export class HintChannel {
 
   async #open(): Promise<Client> {
     const pg = await loadPg()
-    const { connectionString, connectTimeoutMs: connectionTimeoutMillis, answerTimeoutMs } = this.#options
+    const { connectTimeoutMs: connectionTimeoutMillis, answerTimeoutMs } = this.#options
+    const connectionString = this.#options.directConnectionString ?? this.#options.connectionString
     const client = new pg.Client({ connectionString, keepAlive: true, connectionTimeoutMillis })
     let isUp = false
     const onDown = (): void => {
@@ -183,7 +220,14 @@ export class HintChannel {
   }
 
   #receive(payload: string): void {
-    for (const hint of hintsIn(payload, this.#self)) this.#emit?.(hint)
+    const { hints, said } = messageIn(payload, this.#self)
+    for (const hint of hints) {
+      const own = typeof hint.taker === 'string' ? this.#workers.get(hint.taker) : undefined
+      this.#emit?.(own ? { ...hint, taker: own.worker.holder } : hint)
+    }
+    if (said === null) return
+    if ('worker' in said) this.#takers.heard(said)
+    else for (const { worker } of this.#workers.values()) this.#tell(announcementOf(worker))
   }
 }
 
@@ -194,14 +238,30 @@ type Unreferenced = { ref(): void; unref(): void }
 const maxPayloadBytes = 7_900
 const frameBytes = 100
 
-type Payload = [sender: string, hints: [tenant: string, id: string, seq: number][]]
+/** Asks all workers to announce themselves. */
+type Question = { readonly asks: string }
+
+/** `taker`: what stands for a worker; 0: there is nothing to take. Earlier versions know neither it nor what is said, and read past both. */
+type Payload = [
+  sender: string,
+  hints: [tenant: string, id: string, seq: number, taker?: string | 0][],
+  said?: Announcement | Question,
+]
+
+/** Of two hints for one conversation: what is to be taken stays to be taken. */
+function together(earlier: WakeHint, later: WakeHint): WakeHint {
+  const { taker, ...newest } = later.seq >= earlier.seq ? later : earlier
+  const takers = [earlier.taker, later.taker].filter((one) => one !== null)
+  if (takers.length === 0) return { ...newest, taker: null }
+  return takers.includes(undefined) ? newest : { ...newest, taker: takers.at(-1)! }
+}
 
 /** Packs the hints of one sender into as few messages as fit. */
 function hintPayloads(sender: string, hints: readonly WakeHint[]): string[] {
   const parts: string[][] = []
   let bytes = maxPayloadBytes
-  for (const { tenant, id, seq } of hints) {
-    const text = JSON.stringify([tenant, id, seq])
+  for (const { tenant, id, seq, taker } of hints) {
+    const text = JSON.stringify([tenant, id, seq, ...(taker === undefined ? [] : [taker ?? 0])])
     const size = Buffer.byteLength(text) + 1
     if (bytes + size > maxPayloadBytes) {
       parts.push([])
@@ -213,12 +273,28 @@ function hintPayloads(sender: string, hints: readonly WakeHint[]): string[] {
   return parts.map((part) => `[${JSON.stringify(sender)},[${part.join(',')}]]`)
 }
 
-/** Empty for messages sent by `self`, and for anything that is not a hint: any client may notify on the channel. */
-function hintsIn(payload: string, self: string): WakeHint[] {
+/** Empty for messages sent by `self`, and for anything else: any client may notify on the channel. */
+function messageIn(
+  payload: string,
+  self: string,
+): { readonly hints: WakeHint[]; readonly said: Announcement | Question | null } {
+  const nothing = { hints: [], said: null }
   try {
-    const [sender, hints] = JSON.parse(payload) as Payload
-    return sender === self ? [] : hints.map(([tenant, id, seq]) => ({ tenant, id, seq }))
+    const [sender, hints, said] = JSON.parse(payload) as Payload
+    if (sender === self) return nothing
+    return { hints: hints.map(hintIn), said: said === undefined ? null : checkedSaid(said) }
   } catch {
-    return []
+    return nothing
   }
+}
+
+function hintIn([tenant, id, seq, taker]: Payload[1][number]): WakeHint {
+  return { tenant, id, seq, ...(taker === undefined ? {} : { taker: taker === 0 ? null : taker }) }
+}
+
+function checkedSaid(said: Announcement | Question): Announcement | Question | null {
+  if (!('worker' in said)) return 'asks' in said ? said : null
+  const { worker, agents } = said
+  const isKnown = agents === null || agents === 'any' || Array.isArray(agents)
+  return typeof worker === 'string' && isKnown ? said : null
 }

@@ -1,9 +1,10 @@
 import type { Driver } from '../driver.ts'
 import { type ClockChange, ClockWatch, type LeaseRef, longestLease, mostLapses } from '../lease.ts'
-import { arrayLiteral, claimedColumns, isQuarantined, isSuspect, lapsedAfter, nowMs } from './columns.ts'
+import { claimDue } from './claim-due.ts'
+import { arrayLiteral, claimedColumns, isNotPaused, isQuarantined, isSuspect, lapsedAfter, nowMs } from './columns.ts'
 import type { Database } from './database.ts'
 
-type Methods = 'claimLease' | 'releaseLease' | 'takeBackLapse' | 'unquarantine' | 'renewLeases' | 'dueWork'
+type Methods = 'claimLease' | 'releaseLease' | 'takeBackLapse' | 'unquarantine' | 'renewLeases' | 'dueWork' | 'claimDue'
 
 type ClaimRow = {
   readonly type: 'taken' | 'quarantined' | 'suspect'
@@ -25,12 +26,12 @@ export function leases(database: Database): Pick<Driver, Methods> {
     name: 'claim_lease',
     text: `WITH claimed AS (
         UPDATE ${schema}.conversations c SET ${claimedColumns(schema, '$3', '$4', nowMs)}
-        WHERE c.tenant = $1 AND c.id = $2 AND ${isFree} AND ($5::boolean OR NOT ${hasLapses})
+        WHERE c.tenant = $1 AND c.id = $2 AND ${isFree} AND ($5::boolean OR NOT ${hasLapses}) AND ${isNotPaused(schema)}
         RETURNING CASE WHEN ${isQuarantined} THEN 'quarantined' ELSE 'taken' END AS type, c.epoch, coalesce(cardinality(c.lapsed), 0) AS lapses
       )
       SELECT type, epoch, lapses FROM claimed
       UNION ALL SELECT 'suspect', NULL, NULL FROM ${schema}.conversations c
-        WHERE c.tenant = $1 AND c.id = $2 AND ${isFree} AND NOT $5::boolean AND ${hasLapses}`,
+        WHERE c.tenant = $1 AND c.id = $2 AND ${isFree} AND NOT $5::boolean AND ${hasLapses} AND ${isNotPaused(schema)}`,
   }
   const release = {
     name: 'release_lease',
@@ -86,12 +87,12 @@ export function leases(database: Database): Pick<Driver, Methods> {
       (
         SELECT c.tenant, c.id, c.wake_at FROM ${schema}.conversations c
         WHERE c.wake_at <= (SELECT ${nowMs}) AND c.agent = ANY ($1::text[])
-          AND (c.epoch IS NULL OR c.leased_until <= ${nowMs} AND ${isSuspect} IS NOT TRUE)
+          AND (c.epoch IS NULL OR c.leased_until <= ${nowMs} AND ${isSuspect} IS NOT TRUE) AND ${isNotPaused(schema)}
         ORDER BY c.wake_at LIMIT $2
       ) UNION ALL (
         SELECT c.tenant, c.id, c.wake_at FROM ${schema}.conversations c
         WHERE c.holder IS NOT NULL AND c.leased_until <= ${nowMs} AND ${isSuspect} IS TRUE
-          AND c.wake_at + 0 <= ${nowMs} AND c.agent = ANY ($1::text[])
+          AND c.wake_at + 0 <= ${nowMs} AND c.agent = ANY ($1::text[]) AND ${isNotPaused(schema)}
         ORDER BY c.wake_at + 0 LIMIT $3
       ) ORDER BY wake_at LIMIT $2
     ) d ON true ORDER BY d.wake_at`,
@@ -99,6 +100,7 @@ export function leases(database: Database): Pick<Driver, Methods> {
   const clockWatch = new ClockWatch()
   const correct = repairAfterClockChange(database)
   return {
+    claimDue: claimDue(database, { watch: clockWatch, correct }),
     async claimLease(tenant, id, holder, ttlMs, { suspects }) {
       const [row] = await database.run<ClaimRow>(claim, [tenant, id, holder, ttlMs, suspects])
       if (!row) return { type: 'held' }

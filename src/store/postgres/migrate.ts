@@ -3,7 +3,10 @@ import { SchemaTooNewError, StoreError } from '../../base/errors/store-errors.ts
 import { nowMs, secondary } from './columns.ts'
 import { createCommitFunction } from './commit-function.ts'
 import { breakingAfter, discard, quoteSchema } from './connection.ts'
+import { bulkJobs } from './jobs.ts'
+import { createNodes } from './nodes.ts'
 import { outbox } from './outbox-tables.ts'
+import { createSteering } from './steering.ts'
 
 /**
  * Ids sort by their bytes. All values are text that the codec made: jsonb would reorder keys and refuse U+0000.
@@ -349,6 +352,9 @@ export const migrations: readonly ((schema: string) => string)[] = [
   outbox,
   owners,
   callNotices,
+  bulkJobs,
+  createNodes,
+  createSteering,
 ]
 
 type MigrateOptions = {

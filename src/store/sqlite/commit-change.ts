@@ -15,6 +15,7 @@ import {
 import { isDeleted } from './fork-and-delete.ts'
 import { leaseIn, nextEpoch, setLease } from './leases.ts'
 import { referToBlobs } from './records.ts'
+import { pauseOf } from './steering.ts'
 
 /** Must run inside a transaction. Decides by reading only, so that a refused change leaves no trace in its group. */
 export function commitChange(db: Database, tenant: string, id: string, change: PreparedChange): CommitOutcome {
@@ -24,7 +25,10 @@ export function commitChange(db: Database, tenant: string, id: string, change: P
   if (settled) return settled.type === 'ok' ? withLeaseOfFirstTime(db, settled, head, change, now) : settled
   const lastSeq = head?.lastSeq ?? 0
   const seq = lastSeq + change.events.length
-  const { lease, epoch } = leaseAfter(db, head, change, now)
+  const agent = change.attrs.agent ?? head?.agent ?? null
+  // Asked only where the change wants a lease.
+  const isPaused = change.acquires !== null && pauseOf(db, { tenant, id, agent }) !== null
+  const { lease, epoch } = leaseAfter(db, head, isPaused ? { ...change, acquires: null } : change, now)
   const cid = head ? head.cid : createConversation(db, tenant, id, change, now)
   if (head) updateConversation(db, head, change, lease, now)
   else if (typeof lease === 'object') setLease(db, cid, lease)

@@ -6,6 +6,7 @@ import type { Database } from './database.ts'
 import { appendEvents, insertCall, pendingCalls, readEvents } from './events.ts'
 import { forgetOutbox, outboxTables } from './outbox.ts'
 import { copyBlobRefs, deleteBlobsOfTenant, latestSummary, releaseBlobs } from './records.ts'
+import { forgetPause } from './steering.ts'
 
 /** Must run inside a transaction. The database copies the events; only those after the summary are read here. */
 export function forkConversation(
@@ -88,6 +89,7 @@ export function deleteTenant(db: Database, tenant: string): number {
   removeAll(db, tenant, doomed)
   deleteBlobsOfTenant(db, tenant)
   db.run('DELETE FROM snapshots WHERE tenant = ?', tenant)
+  db.run('DELETE FROM bulk_jobs WHERE tenant = ?', tenant)
   return doomed.length
 }
 
@@ -104,6 +106,7 @@ function removeAll(
     for (const table of tables) db.run(`DELETE FROM ${table} WHERE cid = ?`, cid)
     releaseBlobs(db, cid)
     leaveTombstone(db, tenant, id, Date.now())
+    forgetPause(db, tenant, id)
     db.run('DELETE FROM snapshots WHERE tenant = ? AND id = ?', tenant, id)
   }
   keepOrder(db, newest)

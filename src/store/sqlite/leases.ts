@@ -17,6 +17,7 @@ import type { ConversationRef } from '../records.ts'
 import type { DueWorkQuery, WatchedLog } from '../store.ts'
 import { isQuarantined, lastAt, lastSeq } from './columns.ts'
 import type { Database } from './database.ts'
+import { hasPauses, isNotPaused, pauseOf } from './steering.ts'
 
 export function claimLease(
   db: Database,
@@ -27,7 +28,7 @@ export function claimLease(
   { suspects }: Required<ClaimOptions>,
 ): ClaimOutcome {
   const found = findLease(db, tenant, id)
-  if (!found) return { type: 'held' }
+  if (!found || pauseOf(db, { tenant, id, agent: found.agent })) return { type: 'held' }
   const claim = { holder, ttlMs, suspects, epoch: () => nextEpoch(db) }
   const { outcome, lease } = judgeClaim(found.lease, claim, Date.now())
   if (lease) setLease(db, found.cid, lease)
@@ -106,42 +107,53 @@ export function renewLeases(db: Database, holder: string, ttlMs: number, known: 
   return leaseNews(known, rows)
 }
 
-function findLease(db: Database, tenant: string, id: string): { cid: number; lease: StoredLease | null } | null {
-  const row = db.get<LeaseColumns & { cid: number }>(
-    `SELECT cid, ${leaseColumns} FROM conversations WHERE tenant = ? AND id = ?`,
+function findLease(
+  db: Database,
+  tenant: string,
+  id: string,
+): { cid: number; agent: string | null; lease: StoredLease | null } | null {
+  const row = db.get<LeaseColumns & { cid: number; agent: string | null }>(
+    `SELECT cid, agent, ${leaseColumns} FROM conversations WHERE tenant = ? AND id = ?`,
     tenant,
     id,
   )
-  return row ? { cid: row.cid, lease: leaseIn(row) } : null
+  return row ? { cid: row.cid, agent: row.agent, lease: leaseIn(row) } : null
 }
 
 type DueRow = ConversationRef & { readonly wakeAt: number }
 
 const due = 'SELECT tenant, id, wake_at AS wakeAt FROM conversations INDEXED BY conversations_agenda WHERE'
-const soonest = 'AND agent = ? AND wake_at <= ? ORDER BY wake_at LIMIT ?'
+const soonest = (hasPauses: boolean) =>
+  `AND agent = ? AND wake_at <= ? ${hasPauses ? `AND ${isNotPaused}` : ''} ORDER BY wake_at LIMIT ?`
 const heldNoLonger = 'lease_holder IS NOT NULL AND lease_until <= ?'
 /** Whether a claim would find lapses. */
 const isSuspect = `(lapsed IS NOT NULL OR lease_until - claimed_at <= ${lapseWithinMs})`
 
+/** One consistent read of `dueIn`. */
+export function dueWork(db: Database, query: DueWorkQuery): ConversationRef[] {
+  return db.snapshot(() => dueIn(db, query))
+}
+
 /**
  * Walks the index for each agent, so that work for unknown agents costs nothing: first the conversations without a lease, then those whose lease has lapsed.
+ * Where nothing is paused, the statements do not ask for it. Must run inside a transaction.
  */
-export function dueWork(db: Database, { agents, limit, suspects = limit }: DueWorkQuery): ConversationRef[] {
+export function dueIn(db: Database, { agents, limit, suspects = limit }: DueWorkQuery): ConversationRef[] {
   const now = Date.now()
   const all = [...new Set(agents)]
   const sorted = (rows: DueRow[]): DueRow[] => rows.sort((left, right) => left.wakeAt - right.wakeAt)
-  const rows = db.snapshot(() => {
-    const free = all.flatMap((agent) => [
-      ...db.all<DueRow>(`${due} lease_holder IS NULL ${soonest}`, agent, now, limit),
-      ...db.all<DueRow>(`${due} ${heldNoLonger} AND ${isSuspect} IS NOT TRUE ${soonest}`, now, agent, now, limit),
-    ])
-    if (suspects === 0) return free
-    const suspected = all.flatMap((agent) =>
-      db.all<DueRow>(`${due} ${heldNoLonger} AND ${isSuspect} IS TRUE ${soonest}`, now, agent, now, suspects),
-    )
-    return [...free, ...sorted(suspected).slice(0, suspects)]
-  })
-  return sorted(rows)
+  const dueOf = soonest(hasPauses(db))
+  const free = all.flatMap((agent) => [
+    ...db.all<DueRow>(`${due} lease_holder IS NULL ${dueOf}`, agent, now, limit),
+    ...db.all<DueRow>(`${due} ${heldNoLonger} AND ${isSuspect} IS NOT TRUE ${dueOf}`, now, agent, now, limit),
+  ])
+  const suspected =
+    suspects === 0
+      ? []
+      : all.flatMap((agent) =>
+          db.all<DueRow>(`${due} ${heldNoLonger} AND ${isSuspect} IS TRUE ${dueOf}`, now, agent, now, suspects),
+        )
+  return sorted([...free, ...sorted(suspected).slice(0, suspects)])
     .slice(0, limit)
     .map(({ tenant, id }) => ({ tenant, id }))
 }

@@ -7,6 +7,7 @@ import { createStore, type StoreOptions } from '../create-store.ts'
 import type { Driver } from '../driver.ts'
 import { ClockWatch } from '../lease.ts'
 import type { Store } from '../store.ts'
+import { claimDue, mayClaim } from './claim-due.ts'
 import { commitChange } from './commit-change.ts'
 import { Connection } from './connection.ts'
 import { changedSince, getConversation, listConversations, tally } from './conversations.ts'
@@ -14,6 +15,7 @@ import { dueCalls, getCall, inbox, pendingCalls, readEvents } from './events.ts'
 import { deleteConversation, deleteTenant, forkConversation } from './fork-and-delete.ts'
 import { GroupCommit } from './group-commit.ts'
 import { watchOthers } from './hints.ts'
+import { sqliteJobs } from './jobs.ts'
 import {
   claimLease,
   dueWork,
@@ -24,6 +26,7 @@ import {
   takeBackLapse,
   unquarantine,
 } from './leases.ts'
+import { sqliteNodes } from './nodes.ts'
 import { sqliteOutbox } from './outbox.ts'
 import {
   gcModelCalls,
@@ -36,6 +39,7 @@ import {
   putSnapshot,
   putSummary,
 } from './records.ts'
+import { sqliteSteering } from './steering.ts'
 import { sqliteUpkeep } from './upkeep/upkeep.ts'
 
 /** Options of `sqliteStore`. */
@@ -70,6 +74,12 @@ export function sqliteDriver({ path, busyTimeoutMs, logger }: SqliteDriverOption
   const connection = new Connection(path, busyTimeoutMs)
   const commits = new GroupCommit(connection)
   const clockWatch = new ClockWatch()
+  const watchClock = async (leaseMs: number | undefined): Promise<void> => {
+    const now = Date.now()
+    const news = clockWatch.observe(now)
+    if (news !== 'forward') await commits.write((db) => repairAfterClockChange(db, news, leaseMs))
+    clockWatch.repairedAt(now)
+  }
   return {
     durable: true,
     commit: (tenant, id, change) => commits.write((db) => commitChange(db, tenant, id, change)),
@@ -106,11 +116,13 @@ export function sqliteDriver({ path, busyTimeoutMs, logger }: SqliteDriverOption
     unquarantine: (tenant, id) => commits.write((db) => unquarantine(db, tenant, id)),
     renewLeases: (holder, ttlMs, known) => commits.write((db) => renewLeases(db, holder, ttlMs, known)),
     async dueWork(query) {
-      const now = Date.now()
-      const news = clockWatch.observe(now)
-      if (news !== 'forward') await commits.write((db) => repairAfterClockChange(db, news, query.leaseMs))
-      clockWatch.repairedAt(now)
+      await watchClock(query.leaseMs)
       return connection.read((db) => dueWork(db, query))
+    },
+    async claimDue(claim) {
+      await watchClock(claim.ttlMs)
+      const isDue = await connection.read((db) => mayClaim(db, claim))
+      return isDue ? commits.write((db) => claimDue(db, claim)) : []
     },
     movedLogs: (watched) => connection.read((db) => movedLogs(db, watched)),
     putBlob: (tenant, hash, bytes, mediaType) => commits.write((db) => putBlob(db, tenant, hash, bytes, mediaType)),
@@ -118,7 +130,10 @@ export function sqliteDriver({ path, busyTimeoutMs, logger }: SqliteDriverOption
     putSnapshot: (tenant, id, snapshot) => commits.write((db) => putSnapshot(db, tenant, id, snapshot)),
     getSnapshot: (tenant, id) => connection.read((db) => getSnapshot(db, tenant, id)),
     upkeep: sqliteUpkeep(connection, commits),
+    jobs: sqliteJobs(connection, commits),
     outbox: sqliteOutbox(connection, commits),
+    nodes: sqliteNodes(connection, commits),
+    steering: sqliteSteering(connection, commits),
     watchOthers: (emit) => watchOthers(connection, logger, emit),
     async close() {
       connection.close()

@@ -3,8 +3,7 @@ import { PerdureError } from '../../base/errors/perdure-error.ts'
 import { ConversationUnreadableError, StoreError } from '../../base/errors/store-errors.ts'
 import type { Logger } from '../../base/logger.ts'
 import { silentLogger } from '../../base/logger.ts'
-import type { WatchedLog } from '../../store/store.ts'
-import { isHopeless, SkippedConversations } from './claims.ts'
+import { isHopeless, SkippedConversations } from './skipped-conversations.ts'
 
 const chat = { tenant: 'acme', id: 'chat' }
 
@@ -19,48 +18,39 @@ test('a conversation is left alone until its log grows, and then is one like any
   const { left } = leftAlone()
   expect(left.has(chat, 5)).toBe(false)
   left.add(chat, 5)
-  expect([left.has(chat, 4), left.has(chat, 5), left.size]).toEqual([true, true, 1])
+  expect([left.has(chat, 4), left.has(chat, 5), left.leftAlone().length]).toEqual([true, true, 1])
   expect(left.has({ ...chat, tenant: 'other' }, 5)).toBe(false)
-  expect([left.has(chat, 6), left.size]).toEqual([false, 0])
+  expect([left.has(chat, 6), left.leftAlone()]).toEqual([false, []])
   expect(left.has(chat, 5)).toBe(false)
 })
 
-test('of very many that are left alone, one question tells which logs have grown', async () => {
+test('a claim is told what to leave alone, until what seq, and of no more than 10,000', () => {
   const { left, pass } = leftAlone()
-  const refs = Array.from({ length: 1_500 }, (_, index) => ({ tenant: 'acme', id: `c${index}` }))
-  for (const ref of refs) left.add(ref, 7, ref.id === 'c3' ? 100 : 60_000)
-  left.add({ tenant: 'acme', id: 'c4' }, Number.POSITIVE_INFINITY)
-  left.retryLater({ tenant: 'acme', id: 'c5' }, new Error('down'))
-  const fresh = { tenant: 'acme', id: 'fresh' }
-  const asked: string[][] = []
-  const store = {
-    movedLogs: async (watched: readonly WatchedLog[]) => {
-      expect(new Set(watched.map(({ seq, at, status }) => `${seq} ${at} ${status}`))).toEqual(new Set(['7 null null']))
-      asked.push(watched.map(({ id }) => id))
-      return [{ tenant: 'acme', id: 'c1' }]
-    },
-  }
-  const found = async () => (await left.toLookAt([...refs, fresh], store)).map(({ id }) => id)
-  expect(await found()).toEqual(['c1', 'fresh'])
-  expect(asked).toHaveLength(1)
-  expect(asked[0]).not.toContain('c4')
-  expect(asked[0]).not.toContain('c5')
+  const ref = (id: string) => ({ tenant: 'acme', id })
+  left.add(ref('grows'), 7)
+  left.add(ref('passes'), 7, 100)
+  left.add(ref('being closed'), Number.POSITIVE_INFINITY)
+  left.add(ref('failed'), 3)
+  left.retryLater(ref('failed'), new Error('down'))
+  const told = () => Object.fromEntries(left.leftAlone().map(({ id, seq }) => [id, seq]))
+  expect(told()).toEqual({ grows: 7, passes: 7, 'being closed': null, failed: null })
   pass(100)
-  expect(await found()).toEqual(['c1', 'c3', 'fresh'])
-  expect(await left.toLookAt([fresh], store)).toEqual([fresh])
-  expect(asked).toHaveLength(2)
+  expect(told()).toEqual({ grows: 7, 'being closed': null, failed: null })
+  pass(900)
+  expect(told()).toEqual({ grows: 7, 'being closed': null, failed: 3 })
+  for (let n = 0; n < 10_000; n++) left.add(ref(`c${n}`), 1)
+  expect(left.leftAlone()).toHaveLength(10_000)
 })
 
-test('a damaged row is left alone and told of once; any other error is thrown', () => {
-  const { left, lines } = leftAlone()
+test('a damaged row is left alone for a while, and told of once', () => {
+  const { left, lines, pass } = leftAlone()
   const damaged = new ConversationUnreadableError('chat', ['title'])
-  expect(left.addUnreadable(chat, damaged)).toBe(null)
-  expect(left.addUnreadable(chat, damaged)).toBe(null)
+  left.addUnreadable(chat, 3, damaged)
+  expect([left.has(chat, 3), left.leftAlone()]).toEqual([true, [{ ...chat, seq: 3 }]])
+  pass(5_000)
+  expect(left.leftAlone()).toEqual([])
+  left.addUnreadable(chat, 3, damaged)
   expect(lines).toEqual(['a conversation cannot be worked on here chat'])
-  expect([left.has(chat, 0), left.has(chat, 1)]).toEqual([true, false])
-  const failure = new StoreError('read', new Error('down'))
-  expect(() => left.addUnreadable(chat, failure)).toThrow(failure)
-  expect(() => left.addUnreadable(chat, new Error('no'))).toThrow('no')
 })
 
 test('one that is left for a time is looked at again when it is over', () => {
@@ -97,25 +87,25 @@ test('a conversation whose work failed is set aside for longer and longer, until
   const failure = new StoreError('the file is damaged', { retryable: false })
   for (const waitMs of [1_000, 2_000, 4_000]) {
     left.retryLater(chat, failure)
-    expect([left.waitsForRetry(chat), left.problemOf(chat), left.size]).toEqual([true, failure, 1])
+    expect([left.has(chat, 1), left.problemOf(chat), left.leftAlone().length]).toEqual([true, failure, 1])
     pass(waitMs - 1)
-    expect(left.waitsForRetry(chat)).toBe(true)
+    expect(left.has(chat, 1)).toBe(true)
     pass(1)
-    expect(left.waitsForRetry(chat)).toBe(false)
+    expect(left.has(chat, 1)).toBe(false)
   }
   for (let n = 0; n < 20; n++) left.retryLater(chat, failure)
   pass(60_000)
-  expect(left.waitsForRetry(chat)).toBe(false)
+  expect(left.has(chat, 1)).toBe(false)
   left.unskip(chat)
   left.retryLater(chat, new Error('not one of ours'))
   expect(left.problemOf(chat)).toMatchObject({ code: 'store_failed' })
   pass(1_000)
-  expect(left.waitsForRetry(chat)).toBe(false)
+  expect(left.has(chat, 1)).toBe(false)
 })
 
 test('what may pass by itself is tried sooner', () => {
   const { left, pass } = leftAlone()
   left.retryLater(chat, new StoreError('away'))
   pass(50)
-  expect(left.waitsForRetry(chat)).toBe(false)
+  expect(left.has(chat, 1)).toBe(false)
 })

@@ -1,0 +1,172 @@
+import { Backoff, jittered, monotonic } from '../../base/clock.ts'
+import { type ConversationRef, conversationKey } from '../../store/records.ts'
+import type { EngineNode } from '../node.ts'
+import type { Claims, TakenDue } from './claims.ts'
+import type { SkippedConversations } from './skipped-conversations.ts'
+
+type SearchingNode = Pick<EngineNode, 'store' | 'holder' | 'agents' | 'flows' | 'clock' | 'pollMs' | 'warnOfStore'>
+
+/** What the search asks of the worker, and tells it. */
+export type Searcher = {
+  /** How many more conversations it can work on. */
+  readonly room: () => number
+  /** Must begin to work under the lease, or release it, before it returns; does not reject. The promise settles when the lease is known or released. */
+  readonly begin: (taken: TakenDue) => Promise<void>
+  /** There may be more than there is room for: it is looked for again when there is room. */
+  readonly onFull: () => void
+}
+
+/** The most conversations of one claim: several nodes that look at once share what is due, and a busy one comes back later. */
+const mostAtOnce = 32
+
+/** How much later than the worker that was named for a conversation the others look, so that they find it only where that one did not take it. */
+const laterMs = 100
+
+/** The most names that are remembered. Where there are more, all that is due is looked for. */
+const mostNamed = 1_000
+
+/** Claims due conversations: at every poll, and when something is heard of. One claim at a time. */
+export class WorkSearch {
+  readonly #node: SearchingNode
+  readonly #claims: Claims
+  readonly #skipped: SkippedConversations
+  readonly #worker: Searcher
+  readonly #failures = new Backoff()
+  readonly #cancelTimers: (() => void)[] = []
+  #looking: Promise<void> | null = null
+  #claiming: Promise<void> | null = null
+  #lookAgain = false
+  /** Due, as a hint said, and for this process to take. */
+  #named = new Map<string, ConversationRef>()
+  #isLookingLater = false
+  #unannounce: () => void = () => {}
+  /** After a search that failed, by a clock that only goes forward. */
+  #notBefore = 0
+  /** When the search succeeded last, by a clock that only goes forward. */
+  #lookedAt = performance.now()
+  #isClosed = false
+
+  constructor(node: SearchingNode, claims: Claims, skipped: SkippedConversations, worker: Searcher) {
+    this.#node = node
+    this.#claims = claims
+    this.#skipped = skipped
+    this.#worker = worker
+  }
+
+  start(): void {
+    const { store, holder } = this.#node
+    this.#unannounce = store.announce?.({ holder, agents: () => this.#agents }) ?? (() => {})
+    this.#every(this.#node.pollMs, () => this.look())
+    void this.look()
+  }
+
+  /** Resolves when the last claim has been answered, and what it brought that cannot be begun has been released. */
+  async close(): Promise<void> {
+    this.#isClosed = true
+    this.#unannounce()
+    for (const cancel of this.#cancelTimers) cancel()
+    await this.#looking
+  }
+
+  /** Whether the last successful search was many polling intervals ago. */
+  isStuck(): boolean {
+    return performance.now() - this.#lookedAt > Math.max(10_000, this.#node.pollMs * 20)
+  }
+
+  /** The claim under way, until what it brought is known; null when there is none. */
+  get claiming(): Promise<void> | null {
+    return this.#claiming
+  }
+
+  /** This process was named for a conversation that is due. Nothing else is looked for. */
+  lookFor(ref: ConversationRef): void {
+    if (this.#named.size < mostNamed) this.#named.set(conversationKey(ref.tenant, ref.id), ref)
+    else this.#lookAgain = true
+    void this.#begin()
+  }
+
+  /** Another process was named for a conversation that is due. */
+  lookLater(): void {
+    if (this.#isLookingLater || this.#isClosed) return
+    this.#isLookingLater = true
+    const cancel = this.#node.clock.after(jittered(laterMs), () => {
+      this.#isLookingLater = false
+      void this.look()
+    })
+    this.#keepTimer(cancel)
+  }
+
+  /** Does not reject. What is heard of while a claim is under way is looked for after it. */
+  look(): Promise<void> {
+    this.#lookAgain = true
+    return this.#begin()
+  }
+
+  #begin(): Promise<void> {
+    if (this.#looking !== null) return this.#looking
+    if (this.#isClosed || monotonic(this.#node.clock) < this.#notBefore) return Promise.resolve()
+    this.#looking = this.#lookWhileAsked().finally(() => {
+      this.#looking = null
+    })
+    return this.#looking
+  }
+
+  async #lookWhileAsked(): Promise<void> {
+    try {
+      while ((this.#lookAgain || this.#named.size > 0) && !this.#isClosed) {
+        const only = [...this.#named.values()]
+        this.#named.clear()
+        if (only.length === 0) this.#lookAgain = false
+        const claim = this.#takeDue(only.length > 0 ? only : null)
+        this.#claiming = claim.catch(() => {})
+        await claim
+        this.#failures.hasWritten()
+        this.#lookedAt = performance.now()
+      }
+    } catch (error) {
+      this.#failures.failed()
+      this.#notBefore = monotonic(this.#node.clock) + this.#failures.waitMs
+      if (!this.#isClosed) this.#node.warnOfStore('looking for work failed; trying again', { error })
+    } finally {
+      this.#claiming = null
+    }
+  }
+
+  /** `only`: those that this process was named for; null: whatever is due. */
+  async #takeDue(only: readonly ConversationRef[] | null): Promise<void> {
+    const room = this.#worker.room()
+    if (room <= 0) {
+      if (only) this.#worker.onFull()
+      return
+    }
+    const limit = Math.min(room, only?.length ?? mostAtOnce)
+    const taken = await this.#claims.takeDue({
+      ...{ agents: this.#agents, limit, except: this.#skipped.leftAlone() },
+      ...(only ? { only } : {}),
+    })
+    if (only && only.length > room) this.#worker.onFull()
+    if (!only && taken.length >= limit) {
+      if (limit < room) this.#lookAgain = true
+      else this.#worker.onFull()
+    }
+    await Promise.all(taken.map((one) => this.#worker.begin(one)))
+  }
+
+  get #agents(): string[] {
+    return [...this.#node.agents.keys(), ...this.#node.flows.sessionAgents()]
+  }
+
+  #every(ms: number, work: () => Promise<void>): void {
+    const next = (): void => {
+      if (this.#isClosed) return
+      const cancel = this.#node.clock.after(ms, () => void work().finally(next))
+      this.#keepTimer(cancel)
+    }
+    next()
+  }
+
+  #keepTimer(cancel: () => void): void {
+    this.#cancelTimers.splice(0, this.#cancelTimers.length - 8)
+    this.#cancelTimers.push(cancel)
+  }
+}

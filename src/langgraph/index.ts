@@ -1,0 +1,1 @@
+export { PerdureSaver, type PerdureSaverOptions } from './perdure-saver.ts'

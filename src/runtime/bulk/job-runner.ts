@@ -1,0 +1,180 @@
+import { pause } from '../../base/abort.ts'
+import { withTimeout } from '../../base/clock.ts'
+import { PerdureError } from '../../base/errors/perdure-error.ts'
+import { failpoint } from '../../base/failpoint.ts'
+import { errorText } from '../../base/redact/redactor.ts'
+import { type ClaimedJob, type JobCursor, type JobProgress, type Jobs, mostScanned } from '../../store/jobs.ts'
+import type { RuntimeContext } from '../runtime-context.ts'
+import { actOn, type ItemOutcome } from './act-on.ts'
+import { asJson, type BulkReport, reportOf, specOf, storeFilterOf } from './bulk-request.ts'
+
+/** How many conversations are worked on at once, and the most that run on after a stop. */
+const batchSize = 8
+/** A batch that takes longer than so many leases of conversations may be done twice at once, which changes nothing. */
+const leasesPerBatch = 3
+/** How often jobs are looked for that another process has started, or has let go of, in polls of the worker. */
+const pollsPerLook = 20
+/** So many processes in a row that let the lease of a job lapse have probably died of it. */
+const mostLapses = 5
+const mostFailures = 100
+const longestError = 500
+const triesPerItem = 3
+
+type Counts = Pick<JobProgress, 'done' | 'skipped' | 'failed' | 'cursor'> & { readonly report: BulkReport }
+
+/**
+ * Works on bulk jobs, one at a time, in batches. Progress is recorded after each batch: after a crash another process repeats that batch, and repeating changes
+ * nothing. One job of a store is worked on by one process at a time.
+ */
+export class JobRunner {
+  readonly #runtime: RuntimeContext
+  readonly #jobs: Jobs
+  readonly #closing = new AbortController()
+  #cancelTimer: (() => void) | null = null
+  #running: Promise<void> | null = null
+  #looksAgain = false
+
+  constructor(runtime: RuntimeContext, jobs: Jobs) {
+    this.#runtime = runtime
+    this.#jobs = jobs
+  }
+
+  /** Looks for jobs from time to time. The first time is not now: most processes have none. */
+  start(): void {
+    const { clock, pollMs } = this.#runtime.node
+    if (this.#closing.signal.aborted) return
+    this.#cancelTimer = clock.after(pollMs * pollsPerLook, () => {
+      this.look()
+      this.start()
+    })
+  }
+
+  /** A job was started here. */
+  look(): void {
+    this.#looksAgain = true
+    if (this.#running || this.#closing.signal.aborted) return
+    const letProcessEnd = this.#runtime.node.keepAlive.hold()
+    this.#running = this.#work().finally(() => {
+      this.#running = null
+      letProcessEnd()
+    })
+  }
+
+  /** Gives its job back after the batch under way. */
+  async close(drainMs: number): Promise<void> {
+    this.#closing.abort()
+    this.#cancelTimer?.()
+    const running = this.#running ?? Promise.resolve()
+    await withTimeout(running, drainMs, this.#runtime.node.clock, () => {})
+  }
+
+  async #work(): Promise<void> {
+    while (this.#looksAgain && !this.#closing.signal.aborted) {
+      this.#looksAgain = false
+      try {
+        for (let job = await this.#claim(); job; job = await this.#claim()) await this.#run(job)
+      } catch (error) {
+        this.#runtime.node.warnOfStore('a bulk job is interrupted; it goes on later', { error })
+      }
+    }
+  }
+
+  get #leaseMs(): number {
+    return leasesPerBatch * this.#runtime.node.leaseMs
+  }
+
+  async #claim(): Promise<ClaimedJob | null> {
+    return this.#closing.signal.aborted ? null : this.#jobs.claim(this.#leaseMs)
+  }
+
+  async #run(job: ClaimedJob): Promise<void> {
+    const { id, token, createdAt, tenant, action } = job
+    const { filter: given, perSecond } = specOf(job)
+    const filter = storeFilterOf(action, given, createdAt)
+    // Longer than the pause after a batch.
+    const leaseMs = this.#leaseMs + Math.ceil((batchSize * 1_000) / perSecond)
+    let counts: Counts = { ...job, report: reportOf(job) }
+    const settle = (more: Pick<JobProgress, 'leaseMs' | 'end'>) => {
+      const { done, skipped, failed, cursor, report } = counts
+      return this.#jobs.settle(id, token, { done, skipped, failed, cursor, report: asJson(report), ...more })
+    }
+    if (job.lapses >= mostLapses) {
+      const problem = `${mostLapses} processes in a row ended or hung while they worked on it. Look at the conversations after its last progress, then start another job.`
+      counts = { ...counts, report: { ...counts.report, problem } }
+      await settle({ leaseMs: null, end: 'stopped' })
+      return
+    }
+    /** Whether the job goes on, which it does not where another process has it or a person has stopped it. */
+    const recorded = async (): Promise<boolean> => {
+      const told = await settle({ leaseMs })
+      if (told === 'stopping') await settle({ leaseMs: null, end: 'stopped' })
+      return told === 'ok'
+    }
+    if (job.state === 'stopping' && !(await recorded())) return
+    for (;;) {
+      const rows = await this.#jobs.scan({ tenant, filter, at: createdAt, after: counts.cursor, limit: mostScanned })
+      const matching = rows.filter(({ matches }) => matches)
+      for (let from = 0; from < matching.length; from += batchSize) {
+        if (this.#closing.signal.aborted) {
+          await settle({ leaseMs: null })
+          return
+        }
+        const begunAt = performance.now()
+        counts = await this.#batch(job, matching.slice(from, from + batchSize), counts)
+        failpoint('bulk.before_settle')
+        // Durable from here, once settled: these conversations are not looked at again.
+        if (!(await recorded())) return
+        await this.#pace(begunAt, perSecond)
+      }
+      const last = rows.at(-1)
+      if (last) counts = { ...counts, cursor: placeOf(last) }
+      if (rows.length < mostScanned) {
+        await settle({ leaseMs: null, end: 'done' })
+        return
+      }
+      if (!(await recorded())) return
+    }
+  }
+
+  async #batch(job: ClaimedJob, batch: readonly JobCursor[], counts: Counts): Promise<Counts> {
+    const outcomes = await Promise.all(batch.map(({ id }) => this.#act(job, id)))
+    let { done, skipped, failed } = counts
+    const skippedFor: Record<string, number> = { ...counts.report.skippedFor }
+    const failures = [...counts.report.failures]
+    for (const [index, outcome] of outcomes.entries()) {
+      if (outcome.type === 'done') done += 1
+      else if (outcome.type === 'skipped') {
+        skipped += 1
+        skippedFor[outcome.reason] = (skippedFor[outcome.reason] ?? 0) + 1
+      } else {
+        failed += 1
+        failures.push({ id: batch[index]!.id, error: outcome.error })
+      }
+    }
+    const report = { ...counts.report, skippedFor, failures: failures.slice(-mostFailures) }
+    return { done, skipped, failed, report, cursor: placeOf(batch.at(-1)!) }
+  }
+
+  /** Never rejects. A store that fails for longer fails to record this, too, and then the batch is repeated. */
+  async #act(job: ClaimedJob, id: string): Promise<ItemOutcome | { readonly type: 'failed'; readonly error: string }> {
+    const { redact, clock } = this.#runtime.node
+    for (let tries = 1; ; tries++) {
+      try {
+        return await actOn(this.#runtime, job, id)
+      } catch (error) {
+        const isWorthAnother = PerdureError.isInstance(error) && error.retryable && tries < triesPerItem
+        if (!isWorthAnother) return { type: 'failed', error: redact(errorText(error)).slice(0, longestError) }
+        await pause(200 * tries, { clock })
+      }
+    }
+  }
+
+  async #pace(begunAt: number, perSecond: number): Promise<void> {
+    const leftMs = (batchSize * 1_000) / perSecond - (performance.now() - begunAt)
+    if (leftMs >= 1) await pause(leftMs, { clock: this.#runtime.node.clock, signal: this.#closing.signal })
+  }
+}
+
+function placeOf({ createdAt, id }: JobCursor): JobCursor {
+  return { createdAt, id }
+}

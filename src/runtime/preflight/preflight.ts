@@ -1,0 +1,187 @@
+import { EventUnknownError } from '../../base/errors/log-errors.ts'
+import { PerdureError } from '../../base/errors/perdure-error.ts'
+import { readOptions } from '../../base/errors/read-options.ts'
+import { InvalidArgumentError, UpkeepUnsupportedError } from '../../base/errors/store-errors.ts'
+import { flowOfAgent } from '../../define/define-flow.ts'
+import { checkId, checkWhole } from '../../store/checks.ts'
+import { readBounds } from '../../store/log-pages.ts'
+import type { ConversationFilter, ConversationRecord } from '../../store/records.ts'
+import type { Store, TenantStore } from '../../store/store.ts'
+import { type Code, checkConversation } from './check-conversation.ts'
+import { checkSession } from './check-session.ts'
+import type { Found, PreflightFinding } from './preflight-finding.ts'
+
+/** What is checked, and how much of it at once. */
+export type PreflightOptions = {
+  /** Only this tenant. Default: all tenants. */
+  readonly tenant?: string
+  /** How many conversations and sessions to check, at most 1,000. Default: 100. */
+  readonly limit?: number
+  /** Where the previous page ended. */
+  readonly after?: string
+  /** Runs `migrateState` where a state does not match, and drops its result. Default: false. */
+  readonly migrateState?: boolean
+}
+
+/** A page of what was found. `checked`: how many conversations and sessions. `after`: continue there; null at the end. */
+export type PreflightPage = {
+  readonly findings: readonly PreflightFinding[]
+  readonly checked: number
+  readonly after: string | null
+}
+
+/** What is open, as rows say it. The order is that of pages. */
+const open: readonly Pick<ConversationFilter, 'status' | 'kind'>[] = [
+  { status: 'active' },
+  { status: 'suspended' },
+  { status: 'sleeping' },
+  // Copied and not continued yet. A conversation like that has no open turn.
+  { kind: 'flow', status: 'idle' },
+]
+
+/** A page ends after so many lists, also where tenants have nothing open. */
+const mostLists = 1_000
+/** Of one conversation. */
+const mostFindings = 20
+const longestMessage = 1_000
+
+/** Where a page begins: in this tenant, in this list of `open`, below this id. */
+type Place = { readonly tenant: string; readonly list: number; readonly before: string | null }
+
+/** The page of `perdure preflight`: see `Runtime.preflight`. Reads only. */
+export async function preflight(
+  code: Code,
+  store: Pick<Store, 'forTenant' | 'upkeep'>,
+  given?: PreflightOptions,
+): Promise<PreflightPage> {
+  const { tenant, limit = 100, after, migrateState = false } = readOptions('options', given, names)
+  checkWhole('limit', limit, 1)
+  if (limit > 1_000) throw new InvalidArgumentError('limit', 'must be at most 1,000')
+  if (tenant !== undefined) checkId('tenant', tenant)
+  if (typeof migrateState !== 'boolean') throw new InvalidArgumentError('migrateState', 'must be true or false')
+  const from = after === undefined ? null : placeIn(after)
+  if (from && tenant !== undefined && from.tenant !== tenant) throw new InvalidArgumentError('after', ofThePage)
+  const findings: PreflightFinding[] = []
+  let [checked, lists] = [0, 0]
+  for await (const place of placesFrom(from, tenant === undefined ? tenantsOf(store, from) : [tenant])) {
+    const handle = store.forTenant(place.tenant)
+    for (let { before } = place; ; ) {
+      if (checked >= limit || lists >= mostLists) return { findings, checked, after: textOf({ ...place, before }) }
+      lists += 1
+      const records = await listed(handle, place.list, before, limit - checked)
+      for (const record of records)
+        findings.push(...(await checkRecord(code, handle, place.tenant, record, migrateState)))
+      checked += records.length
+      before = records.at(-1)?.id ?? before
+      if (records.length === 0) break
+    }
+  }
+  return { findings, checked, after: null }
+}
+
+const ofThePage = 'must be the `after` of the previous page'
+
+const names = ['tenant', 'limit', 'after', 'migrateState'] as const
+
+/** The lists that are left, from `from` on. */
+async function* placesFrom(
+  from: Place | null,
+  tenants: AsyncIterable<string> | Iterable<string>,
+): AsyncGenerator<Place, void, void> {
+  for await (const tenant of tenants) {
+    const isFirst = from?.tenant === tenant
+    for (let list = isFirst ? from.list : 0; list < open.length; list++) {
+      yield { tenant, list, before: isFirst && list === from.list ? from.before : null }
+    }
+  }
+}
+
+/**
+ * From the tenant of `from` on, in the order of the bytes of their names. They are collected before any is checked: an examination of all conversations must not
+ * keep a snapshot of the store open. At most as many as a page can get to.
+ */
+async function* tenantsOf({ upkeep }: Pick<Store, 'upkeep'>, from: Place | null): AsyncGenerator<string, void, void> {
+  if (!upkeep) throw new UpkeepUnsupportedError()
+  const least = Buffer.from(from?.tenant ?? '')
+  yield* await upkeep.snapshot(async (reader) => {
+    const tenants: string[] = []
+    for await (const tenant of reader.tenants()) {
+      if (Buffer.compare(Buffer.from(tenant), least) >= 0) tenants.push(tenant)
+      if (tenants.length > mostLists / open.length + 1) break
+    }
+    return tenants
+  })
+}
+
+async function listed(
+  store: TenantStore,
+  list: number,
+  before: string | null,
+  limit: number,
+): Promise<ConversationRecord[]> {
+  const page = { ...open[list]!, limit, maxBytes: readBounds.maxBytes }
+  try {
+    return await store.listConversations(before === null ? page : { ...page, before })
+  } catch (error) {
+    const isGone = before !== null && PerdureError.isInstance(error) && error.code === 'conversation_not_found'
+    // Deleted since. What was checked is checked again, and nothing is left out.
+    if (isGone) return store.listConversations(page)
+    throw error
+  }
+}
+
+async function checkRecord(
+  code: Code,
+  store: TenantStore,
+  tenant: string,
+  record: ConversationRecord,
+  migrates: boolean,
+): Promise<PreflightFinding[]> {
+  const { id, kind, agent } = record
+  const isSession = kind === 'flow'
+  const checking = isSession
+    ? checkSession(code, store, id)
+    : checkConversation(code, store, record, migrates).then((found) => ({ flow: null, found }))
+  const { flow, found } = await checking.catch((error: unknown) => ({
+    flow: isSession ? flowOfAgent(agent) : null,
+    found: [unreadable(error)],
+  }))
+  const place = { tenant, id, agent: isSession ? null : agent, flow }
+  return shortened(found).map(({ kind, level, callId = null, tool = null, message }) => {
+    const text = message.length > longestMessage ? `${message.slice(0, longestMessage).toWellFormed()}…` : message
+    return { kind, level, ...place, callId, tool, message: text }
+  })
+}
+
+/** A store that fails is not a finding. */
+function unreadable(error: unknown): Found {
+  const isOfLog = PerdureError.isInstance(error) && !error.retryable && !error.code.startsWith('store_')
+  if (!isOfLog) throw error
+  const kind = error instanceof EventUnknownError ? 'event_unknown' : 'log_unreadable'
+  return { kind, level: 'error', message: error.message }
+}
+
+function shortened(found: readonly Found[]): readonly Found[] {
+  if (found.length <= mostFindings) return found
+  const shown = found.toSorted((one, other) => Number(one.level === 'warning') - Number(other.level === 'warning'))
+  const left = shown.slice(mostFindings)
+  const level = left.some((more) => more.level === 'error') ? 'error' : 'warning'
+  const message = `It has ${left.length} more findings. Correct these, and run preflight again.`
+  return [...shown.slice(0, mostFindings), { kind: 'more', level, message }]
+}
+
+function textOf(place: Place): string {
+  return Buffer.from(JSON.stringify([place.tenant, place.list, place.before])).toString('base64url')
+}
+
+function placeIn(after: unknown): Place {
+  try {
+    const [tenant, list, before] = JSON.parse(Buffer.from(String(after), 'base64url').toString()) as unknown[]
+    checkId('tenant', tenant)
+    if (before !== null) checkId('conversation id', before)
+    if (Number.isInteger(list) && open[list as number]) return { tenant, list: list as number, before }
+  } catch {
+    // Told below.
+  }
+  throw new InvalidArgumentError('after', ofThePage)
+}

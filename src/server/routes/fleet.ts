@@ -1,0 +1,158 @@
+import { nodesOf } from '../../store/nodes.ts'
+import { type PauseTarget, type SteeredBy, type SteeringPage, steeringOf } from '../../store/steering.ts'
+import type { WorkPage, WorkState } from '../../store/work-rows.ts'
+import { json } from '../answer.ts'
+import { limit, object, type Route, type RouteCall, seq, text } from '../route.ts'
+
+const byMembers = {
+  who: { ...text, description: "Who asks. Default: 'operator'." },
+  reason: { type: 'string', maxLength: 1_000 },
+}
+const target = {
+  agent: { ...text, description: 'All of this agent in every tenant; a flow is `flow:<name>`.' },
+  tenant: { ...text, description: "All of this tenant; with `conversation`, its tenant. Default then: 'default'." },
+  conversation: text,
+}
+const ofNode = object({ node: text, drainMs: { ...seq, description: 'Default: 10,000.' }, ...byMembers }, ['node'])
+const page = object({
+  before: { ...seq, minimum: 1, description: 'The id of the last one of the previous page.' },
+  limit: { ...limit(1_000), description: 'Default: 100.' },
+})
+
+/** Operator routes: the processes of the whole store, what they work on, and how they are steered. */
+export const fleetRoutes: readonly Route[] = [
+  {
+    name: 'listNodes',
+    method: 'GET',
+    path: '/nodes',
+    summary: 'The processes that work on the store or serve it, for operators',
+    isForOperators: true,
+    answer: { status: 200, description: '`nodes`, the oldest first.' },
+    handle: async (call) => json({ nodes: await nodesOf(storeIn(call)).list() }),
+  },
+  {
+    name: 'drainNode',
+    method: 'POST',
+    path: '/nodes/drain',
+    summary: 'Has a node take no more work and hand over what it holds, for operators',
+    isForOperators: true,
+    body: ofNode,
+    answer: { status: 200, description: '`draining`: false when there is no such node.' },
+    async handle(call) {
+      const { node, drainMs = 10_000, ...by } = call.body as NodeBody
+      return json({ draining: await nodesOf(storeIn(call)).drain(node, { ...steeredBy(by), drainMs }) })
+    },
+  },
+  {
+    name: 'undrainNode',
+    method: 'POST',
+    path: '/nodes/undrain',
+    summary: 'Lets a node that drains work again, for operators',
+    isForOperators: true,
+    body: object({ node: text, ...byMembers }, ['node']),
+    answer: { status: 200, description: '`undrained`: false when it does not drain.' },
+    async handle(call) {
+      const { node, ...by } = call.body as NodeBody
+      return json({ undrained: await nodesOf(storeIn(call)).undrain(node, steeredBy(by)) })
+    },
+  },
+  {
+    name: 'listWork',
+    method: 'GET',
+    path: '/work',
+    summary: 'What is due, held or quarantined in any tenant, the oldest first, for operators',
+    isForOperators: true,
+    query: object({
+      state: { enum: ['due', 'held', 'quarantined'], description: 'Default: due.' },
+      agent: { ...text, description: 'Only of this agent.' },
+      limit: { ...limit(1_000), description: 'Default: 100.' },
+      afterAt: { ...seq, description: 'With `afterTenant` and `afterId`: the last row of the previous page.' },
+      afterTenant: text,
+      afterId: text,
+    }),
+    answer: { status: 200, description: '`work`: rows with their age, lease, lapses and pause.' },
+    async handle(call) {
+      const store = storeIn(call)
+      const work = await nodesOf(store).work(workPage(call.query as WorkQuery))
+      const pauses = store.steering ? await store.steering.pausesOf(work.map(rowOf)) : []
+      return json({ work: work.map((row, index) => ({ ...row, pause: pauses[index] ?? null })) })
+    },
+  },
+  {
+    name: 'listPauses',
+    method: 'GET',
+    path: '/pauses',
+    summary: 'What is paused, the newest first, for operators',
+    isForOperators: true,
+    query: page,
+    answer: { status: 200, description: '`pauses`: each with who paused it, when and why.' },
+    handle: async (call) => json({ pauses: await steeringOf(storeIn(call)).pauses(call.query as SteeringPage) }),
+  },
+  {
+    name: 'pause',
+    method: 'POST',
+    path: '/pauses',
+    summary: 'Has no process work on an agent, a tenant or a conversation, for operators',
+    isForOperators: true,
+    body: object({ ...target, ...byMembers }),
+    answer: { status: 200, description: 'The pause; the first one, where it is paused already.' },
+    async handle(call) {
+      const { who, reason, ...what } = call.body as PauseBody
+      return json(await steeringOf(storeIn(call)).pause(what as PauseTarget, steeredBy({ who, reason })))
+    },
+  },
+  {
+    name: 'resume',
+    method: 'POST',
+    path: '/pauses/resume',
+    summary: 'Ends a pause, for operators',
+    isForOperators: true,
+    body: object({ ...target, ...byMembers }),
+    answer: { status: 200, description: '`resumed`: false when it is not paused.' },
+    async handle(call) {
+      const { who, reason, ...what } = call.body as PauseBody
+      const resumed = await steeringOf(storeIn(call)).resume(what as PauseTarget, steeredBy({ who, reason }))
+      return json({ resumed })
+    },
+  },
+  {
+    name: 'listSteering',
+    method: 'GET',
+    path: '/steering',
+    summary: 'Who paused, resumed, drained and undrained what, the newest first, for operators',
+    isForOperators: true,
+    query: page,
+    answer: { status: 200, description: '`acts`: the newest 1,000 are kept.' },
+    handle: async (call) => json({ acts: await steeringOf(storeIn(call)).acts(call.query as SteeringPage) }),
+  },
+]
+
+type By = { readonly who?: string | undefined; readonly reason?: string | undefined }
+type NodeBody = By & { readonly node: string; readonly drainMs?: number }
+type PauseBody = By & Readonly<Record<'agent' | 'tenant' | 'conversation', string | undefined>>
+type WorkQuery = {
+  readonly state?: WorkState
+  readonly agent?: string
+  readonly limit?: number
+  readonly afterAt?: number
+  readonly afterTenant?: string
+  readonly afterId?: string
+}
+
+/** Operator routes exist only with `upkeep`. */
+function storeIn({ server }: RouteCall) {
+  return server.settings.upkeep!.store
+}
+
+function steeredBy({ who = 'operator', reason }: By): SteeredBy {
+  return { who, ...(reason === undefined ? {} : { reason }) }
+}
+
+function workPage({ afterAt, afterTenant, afterId, ...rest }: WorkQuery): WorkPage {
+  if (afterAt === undefined && afterTenant === undefined && afterId === undefined) return rest
+  return { ...rest, after: { at: afterAt ?? 0, tenant: afterTenant ?? 'default', id: afterId ?? '' } }
+}
+
+function rowOf({ tenant, id, agent }: { readonly tenant: string; readonly id: string; readonly agent: string | null }) {
+  return { tenant, id, agent }
+}

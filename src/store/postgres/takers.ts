@@ -1,0 +1,76 @@
+import type { WorkerHere } from '../store.ts'
+
+/** A worker announces itself so often, and counts as gone after three announcements that did not come. */
+export const announceMs = 3_000
+const goneAfterMs = 3 * announceMs + 1_000
+
+/** What a worker says of itself; `agents` null: it has gone. Any: they are too many to name. */
+export type Announcement = { readonly worker: string; readonly agents: readonly string[] | 'any' | null }
+
+/** An announcement must fit into a notification. */
+const mostAgentBytes = 5_000
+
+export function announcementOf({ holder, agents }: WorkerHere): Announcement {
+  const names = agents()
+  const isTooLong = Buffer.byteLength(JSON.stringify(names)) > mostAgentBytes
+  return { worker: tokenOf(holder), agents: isTooLong ? 'any' : names }
+}
+
+/** Stands for a holder in notifications. Should two holders have the same, both take it to be meant. */
+export function tokenOf(holder: string): string {
+  return holder.slice(-12)
+}
+
+type Worker = { readonly agents: ReadonlySet<string> | 'any'; readonly names: string; readonly seenAt: number }
+
+/**
+ * The workers of other processes, as far as this one has heard of them, and which of them should take a conversation. A wrong choice costs time and nothing
+ * else: what was not taken is found by polling.
+ */
+export class Takers {
+  readonly #now: () => number
+  readonly #workers = new Map<string, Worker>()
+
+  constructor(now: () => number = () => performance.now()) {
+    this.#now = now
+  }
+
+  heard({ worker, agents }: Announcement): void {
+    if (agents === null) this.#workers.delete(worker)
+    else {
+      const known = agents === 'any' ? agents : new Set(agents)
+      this.#workers.set(worker, { agents: known, names: String(agents), seenAt: this.#now() })
+    }
+  }
+
+  /**
+   * The same worker for a conversation as long as the same workers are there: it has read the log. Null when none is known to be the right one: all should look.
+   * `agent` null: not known here, so that workers with different agents are no use.
+   */
+  choose(tenant: string, id: string, agent: string | null): string | null {
+    let best: string | null = null
+    let most = -1
+    let names: string | null = null
+    for (const [token, worker] of this.#workers) {
+      if (this.#now() - worker.seenAt > goneAfterMs) {
+        this.#workers.delete(token)
+        continue
+      }
+      if (agent === null && names !== null && names !== worker.names) return null
+      names = worker.names
+      if (agent !== null && worker.agents !== 'any' && !worker.agents.has(agent)) continue
+      const weight = hashOf(`${token}\n${tenant}\n${id}`)
+      if (weight > most) [best, most] = [token, weight]
+    }
+    return best
+  }
+}
+
+/** FNV-1a, with its bits mixed once more: the texts differ only at their ends. */
+function hashOf(text: string): number {
+  let hash = 0x811c9dc5
+  for (let at = 0; at < text.length; at++) hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193)
+  hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b)
+  hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35)
+  return (hash ^ (hash >>> 16)) >>> 0
+}

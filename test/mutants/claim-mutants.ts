@@ -1,0 +1,113 @@
+import type { Case, Mutant } from './mutant.ts'
+
+const claims = (test: string): Case => ({ file: 'src/engine/lease/claims.test.ts', test })
+const worker = (test: string): Case => ({ file: 'src/engine/lease/worker.test.ts', test })
+const orphaned = (test: string): Case => ({ file: 'test/stories/leases-orphaned.test.ts', test })
+const takers = (test: string): Case => ({ file: 'src/store/postgres/takers.test.ts', test })
+const hints = (test: string): Case => ({ file: 'src/store/postgres/hints.test.ts', test })
+const postgres = (test: string): Case => ({ file: 'src/store/postgres/postgres-store.test.ts', test })
+const memory = (test: string): Case => ({ file: 'src/store/memory/memory-store.test.ts', test })
+
+const leaves = 'a conversation is left alone until its log is longer, or however long it is'
+const named = 'of named conversations those are taken that are due, and no others'
+const lapses = 'of those with lapses no more are taken than asked for, and they are counted'
+const naming =
+  'is for the named conversation alone where a hint names this process, and a little later where it names another'
+
+const planted: readonly (readonly [name: string, file: string, find: string, replace: string, killedBy: Case])[] = [
+  [
+    'the place of a suspect is not kept while many are claimed',
+    'src/engine/lease/claims.ts',
+    'if (suspects > 0) this.#suspect = notKnownYet',
+    '',
+    claims('while many are claimed the place is kept for the one that may come, and is free again when none did'),
+  ],
+  [
+    'the suspect among many holds no place',
+    'src/engine/lease/claims.ts',
+    'if (suspect) this.#hold(suspect)',
+    '',
+    claims('of many that are claimed at once one has lapses, and keeps the place until it is left'),
+  ],
+  [
+    'what a claim under way brings is taken for strays',
+    'src/engine/lease/lease-keeper.ts',
+    'strays.length > 0 ? this.#worker.claiming() : null',
+    'strays.length < 0 ? this.#worker.claiming() : null',
+    orphaned('the leases of a claim whose answer is on its way are not taken for lost ones, however many'),
+  ],
+  [
+    'named conversations are looked for among all',
+    'src/engine/lease/work-search.ts',
+    '...(only ? { only } : {}),',
+    '',
+    worker(naming),
+  ],
+  [
+    'what another process was named for is not looked for later',
+    'src/engine/lease/worker.ts',
+    'else if (taker !== null) this.#search.lookLater()',
+    '',
+    worker(naming),
+  ],
+  [
+    'what was named past the room is forgotten',
+    'src/engine/lease/work-search.ts',
+    'if (only && only.length > room) this.#worker.onFull()',
+    '',
+    worker('for named conversations takes no more than there is room for, and the others when there is'),
+  ],
+  [
+    'postgres: what is to be left alone is taken',
+    'src/store/postgres/claim-due.ts',
+    'AND NOT ${isLeftAlone}',
+    '',
+    postgres(leaves),
+  ],
+  [
+    'postgres: named conversations are taken though they are held',
+    'src/store/postgres/claim-due.ts',
+    'WHERE c.wake_at <= ${now} AND ${isFree} AND ${mayTake} LIMIT $4 ${lock}`',
+    'WHERE c.wake_at <= ${now} AND ${mayTake} LIMIT $4 ${lock}`',
+    postgres(named),
+  ],
+  [
+    'memory: suspects are not counted down',
+    'src/store/claim-due.ts',
+    "if (row.lapses > 0 || row.type === 'quarantined') this.#suspects -= 1",
+    '',
+    memory(lapses),
+  ],
+  [
+    'a worker that left is still named',
+    'src/store/postgres/takers.ts',
+    'if (agents === null) this.#workers.delete(worker)',
+    'if (agents === null) return',
+    takers('conversations spread evenly over the workers, and each stays with its own'),
+  ],
+  [
+    'a worker is named for agents it does not have',
+    'src/store/postgres/takers.ts',
+    "if (agent !== null && worker.agents !== 'any' && !worker.agents.has(agent)) continue",
+    '',
+    takers(
+      'a worker without the agent is not chosen, and where the agent is not known only workers that are alike are',
+    ),
+  ],
+  [
+    'what an owner commits makes workers look',
+    'src/store/postgres/postgres-store.ts',
+    'if (isOwners || outcome.epoch !== undefined) return { taker: null }',
+    '',
+    hints(
+      'a worker that announced itself is named for its agents until it leaves, and what an owner commits names none',
+    ),
+  ],
+]
+
+/** Bugs in how due work is claimed in batches and handed to one worker. */
+export const claimMutants: readonly Mutant[] = planted.map(([name, file, find, replace, killedBy]) => ({
+  name: `claims: ${name}`,
+  edits: [{ file, find, replace }],
+  killedBy: [killedBy],
+}))

@@ -1,0 +1,87 @@
+import type { Case, Mutant } from './mutant.ts'
+
+const postgres = (test: string): Case => ({ file: 'src/store/postgres/postgres-store.test.ts', test })
+const sqlite = (test: string): Case => ({ file: 'src/store/sqlite/sqlite-store.test.ts', test })
+const memory = (test: string): Case => ({ file: 'src/store/memory/memory-store.test.ts', test })
+const paused = (test: string): Case => ({ file: 'test/stories/pauses.test.ts', test })
+const node = (test: string): Case => ({ file: 'test/stories/nodes.test.ts', test })
+
+export const fleetMutants: readonly Mutant[] = [
+  {
+    name: 'steering: a commit of a paused agent takes a lease (sqlite)',
+    edits: [
+      {
+        file: 'src/store/sqlite/commit-change.ts',
+        find: 'isPaused ? { ...change, acquires: null } : change',
+        replace: 'change',
+      },
+    ],
+    killedBy: [sqlite('the first message of a new conversation of a paused agent gets no lease')],
+  },
+  {
+    name: 'steering: a claim takes what is paused (memory)',
+    edits: [
+      {
+        file: 'src/store/memory/memory-store.ts',
+        find: "      if (isPaused(tenant, id, row.columns.agent)) return { type: 'held' }\n",
+        replace: '',
+      },
+    ],
+    killedBy: [memory('no process takes what is paused: an agent, in every tenant')],
+  },
+  {
+    name: 'steering: a deleted conversation stays paused (postgres)',
+    edits: [
+      {
+        file: 'src/store/postgres/steering.ts',
+        find: "WHERE p.kind = 'conversation' AND p.tenant = p_tenant AND p.name = ANY (p_ids);",
+        replace: 'WHERE false;',
+      },
+    ],
+    killedBy: [postgres('a conversation that is deleted is paused no longer, and one that does not exist cannot be')],
+  },
+  {
+    name: 'steering: a queued turn of a paused conversation begins',
+    edits: [
+      {
+        file: 'src/engine/turn/drive.ts',
+        find: 'if (isAnswered && isPaused) await owner.close()\n  return isAnswered && !isPaused',
+        replace: 'return isAnswered',
+      },
+    ],
+    killedBy: [paused('a turn that runs goes on to its end, and the next in its queue waits')],
+  },
+  {
+    name: 'steering: a message to a busy paused conversation is refused',
+    edits: [
+      {
+        file: 'src/runtime/send-message.ts',
+        find: 'given === undefined && (await isPaused())',
+        replace: 'false',
+      },
+    ],
+    killedBy: [paused('what is paused takes messages and works on none until it is resumed: agent')],
+  },
+  {
+    name: 'steering: a node that drains goes on to take work',
+    edits: [
+      {
+        file: 'src/engine/lease/node-drain.ts',
+        find: "return this.#state !== 'off'",
+        replace: "return this.#state === 'handing_over' && false",
+      },
+    ],
+    killedBy: [node('takes no more work, hands over what it holds in time, and works again when it is told to')],
+  },
+  {
+    name: 'steering: a node that drains hands nothing over',
+    edits: [
+      {
+        file: 'src/engine/lease/node-drain.ts',
+        find: '      for (const { owner } of this.#held()) void owner?.close()\n',
+        replace: '',
+      },
+    ],
+    killedBy: [node('takes no more work, hands over what it holds in time, and works again when it is told to')],
+  },
+]
