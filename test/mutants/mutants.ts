@@ -29,6 +29,7 @@ import { liveMutants } from './live-mutants.ts'
 import { mcpMutants } from './mcp-mutants.ts'
 import type { Mutant } from './mutant.ts'
 import { noteMutants } from './note-mutants.ts'
+import { openaiAgentsMutants } from './openai-agents-mutants.ts'
 import { operatorMutants } from './operator-mutants.ts'
 import { outboxMutants } from './outbox-mutants.ts'
 import { poisonMutants } from './poison-mutants.ts'
@@ -60,6 +61,7 @@ import { withheldMutants } from './withheld-mutants.ts'
 export const mutants: readonly Mutant[] = [
   ...seamMutants,
   ...agUiMutants,
+  ...openaiAgentsMutants,
   ...schemaMutants,
   ...sqliteMutants,
   ...postgresMutants,

@@ -134,6 +134,7 @@ const thrown: PerdureError[] = [
   new store.InvalidArgumentError('limit', 'must be at least 1'),
   new store.InvalidIdError('key', 'is empty'),
   new store.OwnerOnlyError('ticket-42', 'tool_result'),
+  new store.SessionChangedError('ticket-42'),
   new store.KeyReusedError('ticket-42', 'msg-1'),
   new store.KeyReusedError('ticket-42', 'msg-1', 't1'),
   new store.SummarySupersededError('ticket-42', 20, 24),
