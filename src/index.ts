@@ -6,6 +6,7 @@ export { type LogDetails, type Logger, silentLogger } from './base/logger.ts'
 export type { Secret } from './base/signer.ts'
 export type {
   Agent,
+  AgentLimits,
   AgentOutput,
   AgentStateOf,
   AgentTools,
@@ -98,6 +99,7 @@ export {
 } from './define/turn.ts'
 export { type WebhookAttributes, webhook } from './define/webhook.ts'
 export type { FlowEndStanding, FlowStanding, FlowStatus } from './engine/flow/flow-state.ts'
+export type { AccountLimits, LimitSettings } from './engine/limits/turn-limits.ts'
 export type { TurnOutcome } from './engine/live/turn-outcome.ts'
 export type { Observation, Observer, Rested } from './engine/observer.ts'
 export type { RestoreScope } from './engine/scopes.ts'
@@ -191,6 +193,7 @@ export type {
   ModelCallRange,
   PendingCall,
 } from './store/records.ts'
+export type { SlotLimit } from './store/slots.ts'
 export type { Pause, PauseTarget, SteeredBy, SteeringAct, SteeringPage } from './store/steering.ts'
 export type { Store } from './store/store.ts'
 export type { WorkLease, WorkPage, WorkRow, WorkState } from './store/work-rows.ts'

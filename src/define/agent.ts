@@ -45,6 +45,9 @@ export type Agent<
   readonly hookTimeoutMs: number
   readonly reveal: Reveal
   readonly retry: RetrySettings | false
+  readonly limits: AgentLimits
+  /** Null: its model calls are under no account. */
+  readonly account: string | null
   readonly timeouts: TimeoutSettings
   readonly context: ContextSettings
   readonly audit: AuditLevel
@@ -70,6 +73,9 @@ export type Reveal = 'live' | 'judged'
  * Delays grow from `baseMs` to `maxMs`.
  */
 export type RetrySettings = { readonly maxAttempts: number; readonly baseMs: number; readonly maxMs: number }
+
+/** `turns`: at once, over all nodes and tenants. Null: no limit. */
+export type AgentLimits = { readonly turns: number | null }
 
 /** How long each attempt at a message may take: until its first chunk, between two chunks, and in all. */
 export type TimeoutSettings = {

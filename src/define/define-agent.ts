@@ -87,6 +87,13 @@ export type AgentAttributes<
   readonly retry?: Partial<RetrySettings> | false
   /** Default: 4 minutes for the first chunk, 4 minutes between two, 30 minutes in all. */
   readonly timeouts?: Partial<TimeoutSettings>
+  /** `turns`: how many of its turns run at once, over all nodes and tenants; others wait. Default: no limit. */
+  readonly limits?: { readonly turns?: number }
+  /**
+   * The account at the provider that its model calls are billed to: a name of yours. Agents with one name share its budget, and a provider that asks for a pause
+   * pauses all of them. See `limits` of `createRuntime`. Default: none.
+   */
+  readonly account?: string
   readonly context?: ContextAttributes
   /** Default: `off`. */
   readonly audit?: AuditLevel
@@ -158,6 +165,8 @@ export function defineAgent(attributes: AgentAttributes): Agent {
     reveal: attributes.reveal ?? 'live',
     retry: retrySettings(attributes.retry),
     timeouts: timeoutSettings(attributes.timeouts),
+    limits: Object.freeze({ turns: attributes.limits?.turns ?? null }),
+    account: attributes.account ?? null,
     context: contextSettings(attributes.context),
     audit: attributes.audit ?? 'off',
     title: titleSettings(attributes.title),
@@ -253,6 +262,8 @@ const agentKeys = [
   'reveal',
   'retry',
   'timeouts',
+  'limits',
+  'account',
   'context',
   'audit',
   'title',

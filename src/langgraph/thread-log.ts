@@ -34,7 +34,7 @@ export type ThreadRecord = CheckpointRecord | WritesRecord
 export type Placed<R extends ThreadRecord = ThreadRecord> = Pick<PlacedRecord<R>, 'seq' | 'record'>
 
 /** Agent of the conversations that are threads. Lists can be filtered by it, and no process works on them. */
-export const threadAgent = 'langgraph'
+const threadAgent = 'langgraph'
 const idPrefix = 'langgraph/'
 
 /** The log of one thread. */

@@ -7,6 +7,7 @@ import type { Flow } from '../define/define-flow.ts'
 import type { Subscriber } from '../define/define-subscriber.ts'
 import type { Jsonify } from '../define/jsonify.ts'
 import type { Scope } from '../define/scope.ts'
+import type { LimitSettings } from '../engine/limits/turn-limits.ts'
 import type { Observer } from '../engine/observer.ts'
 import type { IdentityOptions, RestoreScope } from '../engine/scopes.ts'
 import type { Persistence } from '../snapshot/persistence.ts'
@@ -86,6 +87,11 @@ export type RuntimeOptions<Agents extends readonly Agent[] = readonly Agent[]> =
   readonly work?: boolean
   /** How many conversations are worked on at once. Default: 256. */
   readonly maxConcurrentTurns?: number
+  /**
+   * Turns at once for each tenant, and what each account at a provider allows: turns at once, requests and tokens a minute. Counted over all nodes. What is over a
+   * limit waits: see docs/limits.md. Default: no limits.
+   */
+  readonly limits?: LimitSettings
   /** How long a dead process holds its conversations. Default: 10,000. */
   readonly leaseMs?: number
   /** How often work that no hint told of is looked for. Default: 500. */

@@ -317,6 +317,7 @@ const runtimeVerbs: Table<Runtime> = {
 
 const inspectVerbs: Table<Inspection> = {
   record: none,
+  waitsFor: none,
   work: none,
   modelCalls: ({ runtime }) => [
     (hostile) => runtime.inspect('c').modelCalls(hostile),

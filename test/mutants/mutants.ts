@@ -25,6 +25,7 @@ import { inspectorMutants } from './inspector-mutants.ts'
 import { keptMutants } from './kept-mutants.ts'
 import { lastingMutants } from './lasting-mutants.ts'
 import { leaseMutants } from './lease-mutants.ts'
+import { limitsMutants } from './limits-mutants.ts'
 import { liveMutants } from './live-mutants.ts'
 import { mcpMutants } from './mcp-mutants.ts'
 import type { Mutant } from './mutant.ts'
@@ -101,6 +102,7 @@ export const mutants: readonly Mutant[] = [
   ...liveMutants,
   ...baseMutants,
   ...lastingMutants,
+  ...limitsMutants,
   ...poisonMutants,
   ...mcpMutants,
   ...noteMutants,

@@ -174,6 +174,10 @@ test('a client sees the exposed keys of the state, as they change, and no other'
   const ran = await client.run()
   expect(ran.error).toBeNull()
   expect(client.agent.state).toEqual({ todos: ['tea'] })
+  const snapshots = ran.events
+    .filter(({ type }) => type === 'STATE_SNAPSHOT')
+    .map(({ snapshot }) => JSON.stringify(snapshot))
+  expect(snapshots.length).toBe(new Set(snapshots).size)
   expect(JSON.stringify(ran.events)).not.toContain('Xanadu')
 })
 

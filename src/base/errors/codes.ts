@@ -94,6 +94,7 @@ export const errorCodes = {
   invalid_command: { family: 'usage', status: 400 },
   config_invalid: { family: 'usage', status: 500 },
   store_missing: { family: 'store', status: 500 },
+  limits_unsupported: { family: 'usage', status: 501 },
   jobs_unsupported: { family: 'usage', status: 501 },
   outbox_unsupported: { family: 'usage', status: 501 },
   steering_unsupported: { family: 'usage', status: 501 },

@@ -152,6 +152,7 @@ const thrown: PerdureError[] = [
   new upkeep.UpkeepUnsupportedError(),
   new store.JobsUnsupportedError(),
   new store.OutboxUnsupportedError(),
+  new store.LimitsUnsupportedError(),
   new store.SteeringUnsupportedError(),
 ]
 

@@ -1,3 +1,4 @@
+import { isSameJson } from '../../base/json.ts'
 import type { Conversation } from '../../runtime/conversation.ts'
 import type { View } from '../../view/view.ts'
 import { followTurn, type TurnClient } from '../live/follow-turn.ts'
@@ -111,8 +112,9 @@ class AgUiClient implements TurnClient {
   }
 
   #stateTo({ state }: View): AgUiEvent[] {
-    if (state === null || state === this.#state) return []
+    const before = this.#state
     this.#state = state
+    if (state === null || (before !== null && isSameJson(before, state))) return []
     return [{ type: 'STATE_SNAPSHOT', snapshot: state }]
   }
 
