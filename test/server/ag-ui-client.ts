@@ -1,6 +1,5 @@
 import { type AgentSubscriber, type BaseEvent, HttpAgent } from '@ag-ui/client'
 import type { Interrupt, Message } from '@ag-ui/core'
-import { afterEach, beforeEach, vi } from 'vitest'
 import { z } from 'zod'
 import { defineAgent } from '../../src/define/define-agent.ts'
 import { defineTool } from '../../src/define/define-tool.ts'
@@ -8,10 +7,6 @@ import type { LanguageModel } from '../../src/define/language-model.ts'
 import type { Tool } from '../../src/define/tool.ts'
 import { ask, refund } from '../support/asking-tools.ts'
 import { startServer } from './start-server.ts'
-
-// The client prints what it throws.
-beforeEach(() => void vi.spyOn(console, 'error').mockImplementation(() => {}))
-afterEach(() => void vi.restoreAllMocks())
 
 const locate = defineTool({
   name: 'locate',
