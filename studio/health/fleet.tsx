@@ -20,21 +20,35 @@ export function FleetSections({ fleet, again }: FleetProps) {
       <Section
         title="Nodes"
         part={nodes}
-        empty="No process works on this store. Messages wait until one does: run perdure serve."
+        empty={
+          <>
+            No process works on this store, and messages wait until one does. Run <code>perdure serve</code>.
+          </>
+        }
       >
         {(found) => found.map((node) => <NodeRow key={node.holder} node={node} all={found} again={again} />)}
       </Section>
       <Section
         title="Paused"
         part={pauses}
-        empty="Nothing is paused. The menu of a conversation pauses it; perdure pause --agent pauses an agent in every tenant."
+        empty={
+          <>
+            Nothing is paused. The menu of a conversation pauses it; <code>perdure pause --agent NAME</code> pauses an
+            agent in every tenant.
+          </>
+        }
       >
         {(found) => found.map((pause) => <PauseRow key={pause.id} pause={pause} again={again} />)}
       </Section>
       <Section
         title="Bulk jobs"
         part={jobs}
-        empty="There is no bulk job. perdure bulk cancels, retries or unquarantines many conversations at once."
+        empty={
+          <>
+            There is no bulk job. <code>perdure bulk</code> cancels, retries or unquarantines many conversations at
+            once.
+          </>
+        }
       >
         {(found) => found.map((job) => <JobRow key={job.id} job={job} again={again} />)}
       </Section>
@@ -48,7 +62,8 @@ export function FleetSections({ fleet, again }: FleetProps) {
 type SectionProps<T> = {
   readonly title: string
   readonly part: Part<readonly T[]>
-  readonly empty: string
+  /** What to do where there is nothing. */
+  readonly empty: ReactNode
   readonly children: (found: readonly T[]) => ReactNode
 }
 
