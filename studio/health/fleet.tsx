@@ -6,7 +6,7 @@ import { Confirm } from '../parts/confirm.tsx'
 import { errorWords } from '../parts/error-words.ts'
 import { Id } from '../parts/id.tsx'
 import { oneLine } from '../parts/shown-text.ts'
-import { Ago, AgoWords } from '../parts/time.tsx'
+import { AgoWords } from '../parts/time.tsx'
 import { count } from './figures.ts'
 import type { Fleet, Part } from './use-stats.ts'
 
@@ -205,7 +205,7 @@ function NodeStateWords({ node: { works, isSilent, drain } }: { node: NodeState 
   if (drain)
     return (
       <span className="text-waiting" title={drain.reason === null ? undefined : oneLine(drain.reason, 400)}>
-        draining for <Ago at={drain.at} />, by <bdi>{oneLine(drain.who, 60)}</bdi>
+        draining, asked <AgoWords at={drain.at} /> by <bdi>{oneLine(drain.who, 60)}</bdi>
       </span>
     )
   if (isSilent) return <span className="text-failed">silent</span>

@@ -121,7 +121,7 @@ studioTest('an operator sees the nodes, drains one after a question, and lets it
   await dialog.getByText('takes no more work').waitFor()
   expect(await drainOf()).toBeNull()
   await dialog.getByRole('button', { name: 'Drain' }).click()
-  await second.getByText(/draining for .*, by operator/).waitFor()
+  await second.getByText(/draining, asked .* by operator/).waitFor()
   expect(await drainOf()).toMatchObject({ who: 'operator', drainMs: 10_000 })
   await second.getByRole('button', { name: 'Undrain second-node' }).click()
   await page.getByRole('dialog').getByRole('button', { name: 'Undrain' }).click()

@@ -50,7 +50,9 @@ const pictures: Readonly<Record<string, Picture>> = {
       await server.runtime.bulk.start({ action: 'retry', who: 'ann', filter: { ended: ['failed'] }, perSecond: 1 })
     },
     prepare: async (page) =>
-      page.getByRole('region', { name: 'Oldest due work' }).evaluate((section) => section.scrollIntoView()),
+      page
+        .getByRole('region', { name: 'Oldest due work' })
+        .evaluate((section) => section.scrollIntoView({ block: 'nearest' })),
   },
 }
 
