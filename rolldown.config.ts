@@ -33,6 +33,7 @@ const chunks: readonly { readonly name: string; readonly entry: string; readonly
   { name: 'upkeep', entry: 'upkeep/index' },
   { name: 'server', entry: 'server/index' },
   { name: 'telemetry', entry: 'telemetry/index' },
+  { name: 'mcp', entry: 'mcp/index' },
   { name: 'langgraph', entry: 'langgraph/index' },
 ]
 

@@ -27,7 +27,12 @@ async function journalDriver(path: string): Promise<Driver> {
   let playing: Entry | null = null
   let idsGiven = 0
   const newId = () => `${playing?.id}-${(idsGiven += 1)}`
-  const { outbox: _, steering: __, nodes: ___, ...memory } = memoryDriver({ now: () => playing?.at ?? Date.now() }, newId)
+  const {
+    outbox: _,
+    steering: __,
+    nodes: ___,
+    ...memory
+  } = memoryDriver({ now: () => playing?.at ?? Date.now() }, newId)
   const play = (entry: Entry): Promise<unknown> => {
     playing = entry
     idsGiven = 0

@@ -44,6 +44,7 @@ export {
   ChildConversationError,
   ConversationQuarantinedError,
   ForceNeededError,
+  McpServerError,
   RuntimeClosedError,
   SnapshotDeleteError,
   SnapshotLoadError,

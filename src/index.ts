@@ -6,6 +6,7 @@ export { type LogDetails, type Logger, silentLogger } from './base/logger.ts'
 export type { Secret } from './base/signer.ts'
 export type {
   Agent,
+  AgentLimits,
   AgentOutput,
   AgentStateOf,
   AgentTools,
@@ -82,6 +83,8 @@ export {
 } from './define/scope.ts'
 export { type Shape, type ShapeAttributes, shape } from './define/shape.ts'
 export type { Retention, Tool, ToolArgs, ToolInput, ToolName, ToolResultOf, ToolSet } from './define/tool.ts'
+export type { AskedByTool, ToolAnswer, ToolQuestionAttributes } from './define/tool-question.ts'
+export type { ToolSource } from './define/tool-source.ts'
 export {
   type AnyState,
   type ContextMessage,
@@ -96,6 +99,7 @@ export {
 } from './define/turn.ts'
 export { type WebhookAttributes, webhook } from './define/webhook.ts'
 export type { FlowEndStanding, FlowStanding, FlowStatus } from './engine/flow/flow-state.ts'
+export type { AccountLimits, LimitSettings } from './engine/limits/turn-limits.ts'
 export type { TurnOutcome } from './engine/live/turn-outcome.ts'
 export type { Observation, Observer, Rested } from './engine/observer.ts'
 export type { RestoreScope } from './engine/scopes.ts'
@@ -169,6 +173,7 @@ export type { Readiness } from './runtime/readiness.ts'
 export type { ResumeOptions } from './runtime/resume-session.ts'
 export type { Runtime, RuntimeOptions, Verbs, Work } from './runtime/runtime.ts'
 export type { SignedFiles } from './runtime/signed-files.ts'
+export type { StateSigner } from './runtime/signed-states.ts'
 export {
   type Lifecycle,
   type LoadContext,
@@ -188,6 +193,7 @@ export type {
   ModelCallRange,
   PendingCall,
 } from './store/records.ts'
+export type { SlotLimit } from './store/slots.ts'
 export type { Pause, PauseTarget, SteeredBy, SteeringAct, SteeringPage } from './store/steering.ts'
 export type { Store } from './store/store.ts'
 export type { WorkLease, WorkPage, WorkRow, WorkState } from './store/work-rows.ts'

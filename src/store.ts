@@ -2,6 +2,8 @@ export { systemClock } from './base/clock.ts'
 export { StoreError } from './base/errors/store-errors.ts'
 export { consoleLogger } from './base/logger.ts'
 export { uuidV7 } from './base/uuid-v7.ts'
+export type { Accounts, Borrowed, BorrowRequest, SlotPlace } from './store/accounts.ts'
+export type { Spending } from './store/budget.ts'
 export type { Change, CommitResult, ResolveCall } from './store/change.ts'
 export { createStore, type StoreOptions } from './store/create-store.ts'
 export type {
@@ -61,6 +63,7 @@ export type {
 } from './store/records.ts'
 export { fitsBeside } from './store/records.ts'
 export { fittingRows, forkParents, mergeSettings, rowBytes } from './store/rows.ts'
+export type { AccountSlots, DueLimits, HeldSlots, SlotLimit, SlotLimits } from './store/slots.ts'
 export type { StoredTarget } from './store/steered-by.ts'
 export type {
   PausableRow,

@@ -3,13 +3,20 @@ import { request as httpRequest, type IncomingMessage } from 'node:http'
 import { request as httpsRequest } from 'node:https'
 import { BlockList, isIP } from 'node:net'
 
-export type PinnedRequest = {
+/** Which addresses a request may go to, and how it is made. */
+type Outgoing = {
   readonly url: URL
+  readonly method: string
   readonly headers: Readonly<Record<string, string>>
-  readonly body: string
-  readonly signal: AbortSignal
+  readonly body: string | Uint8Array | null
+  readonly signal: AbortSignal | undefined
   /** Whether addresses of this machine and of private networks may be connected to. */
   readonly allowPrivate: boolean
+}
+
+export type PinnedRequest = Omit<Outgoing, 'method' | 'body' | 'signal'> & {
+  readonly body: string
+  readonly signal: AbortSignal
   /** More of the response is not read. */
   readonly maxBytes: number
 }
@@ -19,18 +26,86 @@ export type Resolve = (host: string) => Promise<readonly { readonly address: str
 
 const resolveHost: Resolve = (host) => lookup(host, { all: true, verbatim: true })
 
-/**
- * POSTs, and connects to the very address that was checked: the name is resolved once, and a second answer of the name server is never asked for. TLS still
- * checks the certificate against the name. Follows no redirects.
- */
+/** POSTs to the very address that was checked, and reads the beginning of the answer. Follows no redirects. */
 export async function pinnedPost(
-  { url, headers, body, signal, allowPrivate, maxBytes }: PinnedRequest,
+  { maxBytes, ...request }: PinnedRequest,
   resolve: Resolve = resolveHost,
 ): Promise<{ readonly status: number; readonly text: string }> {
+  const response = await respond({ ...request, method: 'POST' }, resolve)
+  return { status: response.statusCode ?? 0, text: await readText(response, maxBytes) }
+}
+
+export type GuardedFetchOptions = {
+  readonly allowPrivate: boolean
+  /** A response with a longer body breaks off. */
+  readonly maxBytes: number
+}
+
+/**
+ * A `fetch` that connects to the very address that was checked. Takes texts and bytes as bodies, follows no redirects, and its responses break off when they
+ * are too long.
+ */
+export function guardedFetch(
+  { allowPrivate, maxBytes }: GuardedFetchOptions,
+  resolve: Resolve = resolveHost,
+): (url: string | URL, init?: RequestInit) => Promise<Response> {
+  return async (url, init = {}) => {
+    const { method = 'GET', body = null, signal } = init
+    if (body !== null && typeof body !== 'string' && !(body instanceof Uint8Array))
+      throw new TypeError('only texts and bytes can be sent')
+    const headers = Object.fromEntries(new Headers(init.headers))
+    const request = { url: new URL(url), method, headers, body, signal: signal ?? undefined, allowPrivate }
+    const response = await respond(request, resolve)
+    const { statusCode: status = 0, rawHeaders } = response
+    const given = new Headers()
+    for (let index = 0; index + 1 < rawHeaders.length; index += 2)
+      given.append(rawHeaders[index]!, rawHeaders[index + 1]!)
+    const hasBody = method !== 'HEAD' && ![101, 204, 205, 304].includes(status)
+    if (!hasBody) response.resume()
+    return new Response(hasBody ? boundedBody(readChunks(response), maxBytes) : null, { status, headers: given })
+  }
+}
+
+async function* readChunks(response: IncomingMessage): AsyncGenerator<Uint8Array> {
+  try {
+    for await (const chunk of response as AsyncIterable<Buffer>) yield chunk
+  } finally {
+    response.destroy()
+  }
+}
+
+/** Pulls no more than its reader does, and fails past `maxBytes`. */
+export function boundedBody(chunks: AsyncIterator<Uint8Array>, maxBytes: number): ReadableStream<Uint8Array> {
+  let size = 0
+  return new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        const { value, done } = await chunks.next()
+        if (done) return controller.close()
+        size += value.byteLength
+        if (size <= maxBytes) return controller.enqueue(value)
+        await chunks.return?.()
+        throw new Error(`the response is longer than ${maxBytes} bytes`)
+      },
+      async cancel() {
+        await chunks.return?.()
+      },
+    },
+    { highWaterMark: 0 },
+  )
+}
+
+/**
+ * The name is resolved once, and a second answer of the name server is never asked for. TLS still checks the certificate against the name.
+ */
+async function respond(
+  { url, method, headers, body, signal, allowPrivate }: Outgoing,
+  resolve: Resolve,
+): Promise<IncomingMessage> {
   const host = url.hostname.replace(/^\[|\]$/g, '')
   const family = isIP(host)
   const found = family === 0 ? [...(await resolve(host))] : [{ address: host, family }]
-  signal.throwIfAborted()
+  signal?.throwIfAborted()
   const [first] = found
   if (!first) throw new Error(`'${host}' has no address`)
   // All of them: a name that also has a private address is trusted with none.
@@ -48,16 +123,19 @@ export async function pinnedPost(
         lookup: (_host, { all }, answer) => (all ? answer(null, found) : answer(null, first.address, first.family)),
         port: url.port || (url.protocol === 'https:' ? 443 : 80),
         path: `${url.pathname}${url.search}`,
-        method: 'POST',
-        headers: { ...headers, host: url.host, 'content-length': String(Buffer.byteLength(body)) },
+        method,
+        headers: {
+          ...headers,
+          host: url.host,
+          ...(body === null ? {} : { 'content-length': String(Buffer.byteLength(body)) }),
+        },
         agent: false,
-        signal,
+        ...(signal ? { signal } : {}),
       },
-      (response) =>
-        void readText(response, maxBytes).then((text) => settle({ status: response.statusCode ?? 0, text }), reject),
+      settle,
     )
     outgoing.on('error', reject)
-    outgoing.end(body)
+    outgoing.end(body ?? undefined)
   })
 }
 

@@ -1,7 +1,7 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 
 /** What a signature is for. A signature for one purpose is not valid for another. */
-export type SignedPurpose = 'file' | 'cursor' | 'live'
+export type SignedPurpose = 'file' | 'cursor' | 'state' | 'live'
 
 /**
  * What signatures are made with: a long random text, the same on all nodes. Of several, the first signs and all are

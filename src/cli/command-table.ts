@@ -126,6 +126,11 @@ export const commandTable: readonly CommandEntry[] = [
     load: async () => (await import('./commands/flows.ts')).flowsResume,
   },
   {
+    name: 'mcp',
+    summary: 'Serve agents to an MCP client over standard input and output',
+    load: async () => (await import('./commands/mcp.ts')).mcp,
+  },
+  {
     name: 'export',
     summary: 'Write a whole store as JSON lines',
     load: async () => (await import('./commands/export.ts')).exportCommand,

@@ -6,6 +6,7 @@ import type { AfterHook } from './define-subscriber.ts'
 import type { ChunkTransformer, LanguageModel, ModelChooser, ModelSettings } from './language-model.ts'
 import type { Schema } from './schema.ts'
 import type { Retention, Tool, ToolSet } from './tool.ts'
+import type { ToolSource } from './tool-source.ts'
 import type { AnyState, Turn } from './turn.ts'
 
 /**
@@ -26,6 +27,8 @@ export type Agent<
   readonly instructions: string | ((turn: Turn) => string)
   readonly tools: Tools
   readonly toolSet: ToolSet
+  /** Tools that are found while the agent runs; not in `tools`. */
+  readonly toolSources: readonly ToolSource[]
   readonly hooks: readonly Hook[]
   readonly afterHooks: readonly AfterHook[]
   readonly transformChunk: ChunkTransformer | null
@@ -42,6 +45,9 @@ export type Agent<
   readonly hookTimeoutMs: number
   readonly reveal: Reveal
   readonly retry: RetrySettings | false
+  readonly limits: AgentLimits
+  /** Null: its model calls are under no account. */
+  readonly account: string | null
   readonly timeouts: TimeoutSettings
   readonly context: ContextSettings
   readonly audit: AuditLevel
@@ -67,6 +73,9 @@ export type Reveal = 'live' | 'judged'
  * Delays grow from `baseMs` to `maxMs`.
  */
 export type RetrySettings = { readonly maxAttempts: number; readonly baseMs: number; readonly maxMs: number }
+
+/** `turns`: at once, over all nodes and tenants. Null: no limit. */
+export type AgentLimits = { readonly turns: number | null }
 
 /** How long each attempt at a message may take: until its first chunk, between two chunks, and in all. */
 export type TimeoutSettings = {

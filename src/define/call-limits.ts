@@ -1,4 +1,5 @@
 import { numberProblems, unknownKeys } from '../base/errors/read-options.ts'
+import { isId } from '../store/checks.ts'
 import type { RetrySettings, TimeoutSettings } from './agent.ts'
 
 /** How often a model is called for one message, with defaults filled in. */
@@ -22,11 +23,15 @@ const timeoutNumbers = { firstChunkMs: 1, betweenChunksMs: 1, totalMs: 1 }
 
 type Given = { readonly [key: string]: unknown }
 
-/** Lists what is wrong with `retry` and `timeouts` of an agent. */
-export function callLimitProblems({ retry = {}, timeouts = {} }: Given): string[] {
+/** Lists what is wrong with `retry`, `timeouts`, `limits` and `account` of an agent. */
+export function callLimitProblems({ retry = {}, timeouts = {}, limits = {}, account }: Given): string[] {
   return [
     ...(retry === false ? [] : problemsIn('retry', retry, retryNumbers)),
     ...problemsIn('timeouts', timeouts, timeoutNumbers),
+    ...problemsIn('limits', limits, { turns: 1 }),
+    ...(account === undefined || isId(account)
+      ? []
+      : ["'account' must be a name of 1 to 255 bytes without control characters"]),
   ]
 }
 

@@ -26,6 +26,7 @@ test('an agent has defaults for everything but its name and model', () => {
     instructions: '',
     tools: [],
     toolSet: new Map(),
+    toolSources: [],
     hooks: [],
     transformChunk: null,
     output: null,

@@ -42,6 +42,7 @@ import { isSchema, type Schema, type SchemaOutput, toJsonSchema } from './schema
 import { agentState, extensionProblems, stateProblems } from './state-problems.ts'
 import { isTool, type Tool } from './tool.ts'
 import { retentionProblems } from './tool-problems.ts'
+import { isToolSource, sourcePrefix, sourceProblems, type ToolSource } from './tool-source.ts'
 import type { Turn } from './turn.ts'
 
 /** The attributes of `defineAgent`. */
@@ -60,12 +61,14 @@ export type AgentAttributes<
   readonly settings?: ModelSettings
   readonly instructions?: string | ((turn: Turn<FullState<State, Extensions>>) => string)
   readonly tools?: Tools
+  /** Tools of other servers: see `mcpTools` of `perdure/mcp`. Default: none. */
+  readonly toolSources?: readonly ToolSource[]
   readonly hooks?: readonly (Hook | HookAttributes | AfterHook)[]
   readonly transformChunk?: ChunkTransformer
   /** Each turn ends with an object of this schema. */
   readonly output?: Out
   /** A turn ends when a call of this tool has succeeded. */
-  readonly untilTool?: AllTools<Tools, Extensions>[number]['name']
+  readonly untilTool?: AllTools<Tools, Extensions>[number]['name'] | `${string}__${string}`
   /** Default: 20. */
   readonly maxSteps?: number
   /** Default: no limit. */
@@ -84,6 +87,13 @@ export type AgentAttributes<
   readonly retry?: Partial<RetrySettings> | false
   /** Default: 4 minutes for the first chunk, 4 minutes between two, 30 minutes in all. */
   readonly timeouts?: Partial<TimeoutSettings>
+  /** `turns`: how many of its turns run at once, over all nodes and tenants; others wait. Default: no limit. */
+  readonly limits?: { readonly turns?: number }
+  /**
+   * The account at the provider that its model calls are billed to: a name of yours. Agents with one name share its budget, and a provider that asks for a pause
+   * pauses all of them. See `limits` of `createRuntime`. Default: none.
+   */
+  readonly account?: string
   readonly context?: ContextAttributes
   /** Default: `off`. */
   readonly audit?: AuditLevel
@@ -139,6 +149,7 @@ export function defineAgent(attributes: AgentAttributes): Agent {
     instructions: allInstructions(attributes.instructions as Extension['instructions'], extensions),
     tools: Object.freeze(tools),
     toolSet: new Map(tools.map((tool) => [tool.name, tool])),
+    toolSources: Object.freeze([...(attributes.toolSources ?? [])]),
     hooks: Object.freeze(hooks),
     afterHooks: Object.freeze(given.filter(isAfterHook)),
     transformChunk: attributes.transformChunk ?? null,
@@ -154,6 +165,8 @@ export function defineAgent(attributes: AgentAttributes): Agent {
     reveal: attributes.reveal ?? 'live',
     retry: retrySettings(attributes.retry),
     timeouts: timeoutSettings(attributes.timeouts),
+    limits: Object.freeze({ turns: attributes.limits?.turns ?? null }),
+    account: attributes.account ?? null,
     context: contextSettings(attributes.context),
     audit: attributes.audit ?? 'off',
     title: titleSettings(attributes.title),
@@ -235,6 +248,7 @@ const agentKeys = [
   'settings',
   'instructions',
   'tools',
+  'toolSources',
   'hooks',
   'transformChunk',
   'output',
@@ -248,6 +262,8 @@ const agentKeys = [
   'reveal',
   'retry',
   'timeouts',
+  'limits',
+  'account',
   'context',
   'audit',
   'title',
@@ -309,20 +325,26 @@ function modelProblems({ model, fallbackModels = [], settings = {}, title }: Giv
 
 const notAModel = "must be an AI SDK language model of specification v3 or v4, as in anthropic('...'), not its name"
 
-function toolProblems({ tools = [], untilTool, settings }: Given, extensions: readonly Extension[]): string[] {
+function toolProblems(given: Given, extensions: readonly Extension[]): string[] {
+  const { tools = [], toolSources, untilTool, settings } = given
   if (!Array.isArray(tools)) return ["'tools' must be a list; for AI SDK tools use fromAiSdkTools(...)"]
   const problems = tools.flatMap((tool, index) =>
     isTool(tool) ? [] : [`tools[${index}] was not made by defineTool or fromAiSdkTools`],
   )
   const own = tools.filter(isTool).map((tool) => tool.name)
-  const names = [...own, ...extensions.flatMap((extension) => extension.tools.map((tool) => tool.name))]
+  const all = [...tools.filter(isTool), ...extensions.flatMap((extension) => extension.tools)]
+  problems.push(...sourceProblems(toolSources, all))
+  const names = all.map((tool) => tool.name)
+  const sources = Array.isArray(toolSources) ? toolSources.filter(isToolSource) : []
+  const mayHave = (name: unknown) =>
+    names.includes(name as string) || sources.some((source) => String(name).startsWith(sourcePrefix(source)))
   const available = names.length > 0 ? `available: ${names.join(', ')}` : 'it has no tools'
   for (const name of repeated(own)) problems.push(`there are several tools named '${name}'`)
-  if (untilTool !== undefined && !names.includes(untilTool as string)) {
+  if (untilTool !== undefined && !mayHave(untilTool)) {
     problems.push(`'untilTool' names no tool of this agent: ${String(untilTool)} (${available})`)
   }
   const toolName = demandedTool(settings)
-  if (toolName !== undefined && !names.includes(toolName as string)) {
+  if (toolName !== undefined && !mayHave(toolName)) {
     problems.push(`'settings.toolChoice' names no tool of this agent: ${String(toolName)} (${available})`)
   }
   return problems

@@ -8,6 +8,7 @@ import { maxSchemaBytes } from './normalise-result.ts'
 import { isStandardSchema, type Schema, type SchemaInput, type SchemaOutput, toJsonSchema } from './schema.ts'
 import type { AgentRef, ModelOptions, Retention, Tool } from './tool.ts'
 import { toolProblems } from './tool-problems.ts'
+import type { AskedByTool } from './tool-question.ts'
 import type { Turn } from './turn.ts'
 
 /**
@@ -40,11 +41,13 @@ export function defineTool(attributes: ToolAttributes): Tool {
 /** What is recorded of what `run` returned: of a halt, its result. */
 type ResultIn<Returned> = unknown extends Returned
   ? Returned
-  : Returned extends ToolHalt<infer Result>
-    ? Result
-    : Returned extends Halt
-      ? null
-      : Returned
+  : Returned extends AskedByTool
+    ? never
+    : Returned extends ToolHalt<infer Result>
+      ? Result
+      : Returned extends Halt
+        ? null
+        : Returned
 
 function toTool(attributes: ToolAttributes): Tool {
   switch (attributes.executor) {

@@ -7,6 +7,7 @@ import { encode } from '../log/codec.ts'
 import type { AssistantMsg, FilePart, TextPart, UserMessage, UserPart } from '../log/events.ts'
 import type { Scope } from './scope.ts'
 import type { Shape } from './shape.ts'
+import type { AskedByTool, ToolAnswer, ToolQuestionAttributes } from './tool-question.ts'
 
 /**
  * What hooks and tools get. Immutable: `inject` returns a new one. `State` is the type of the application's state; tools
@@ -58,6 +59,14 @@ export type Turn<State extends object = AnyState> = {
    * grown meanwhile. Throws `StateRefusedError` elsewhere, and after the tool has ended.
    */
   setState(update: StateUpdate<State>): void
+  /**
+   * Asks a person in the middle of a server tool: `return turn.ask({ prompt, schema, state })`. The call waits for an answer of the JSON Schema `schema`, for
+   * weeks if need be; then `run` is called again with the same arguments, in any process, with the answer and `state` in `turn.answer`. `state` is kept in the
+   * log, at most 64 KiB, and so is the prompt. Throws outside a server tool.
+   */
+  ask(question: ToolQuestionAttributes): AskedByTool
+  /** The answer to the newest question of this call's tool, with the `state` that it asked with. Null: it has not asked. */
+  readonly answer: ToolAnswer | null
   /** Aborted when the turn is cancelled, or when the tool or hook has timed out. */
   readonly signal: AbortSignal
   /** Reports the progress of a server tool to watchers. Does nothing elsewhere, or after the tool has ended. */
@@ -149,6 +158,9 @@ const none: readonly never[] = Object.freeze([])
 const noContext = (): readonly never[] => none
 const reportsNothing = (): void => {}
 export const noState: AnyState = Object.freeze({})
+const cannotAsk = (): never => {
+  throw new InvalidArgumentError('turn.ask', 'is for server tools, while they run')
+}
 const cannotSetState = (): never => {
   throw new StateRefusedError(
     'only server tools may call turn.setState, while they run; elsewhere use conversation.setState',
@@ -179,6 +191,8 @@ class FrozenTurn implements Turn {
   readonly approval: Approval | null
   readonly state: AnyState
   readonly setState: Turn['setState']
+  readonly ask: Turn['ask']
+  readonly answer: ToolAnswer | null
   readonly signal: AbortSignal
   readonly reportProgress: Turn['reportProgress']
 
@@ -199,6 +213,8 @@ class FrozenTurn implements Turn {
     this.approval = given.approval ?? null
     this.state = given.state ?? noState
     this.setState = given.setState ?? cannotSetState
+    this.ask = given.ask ?? cannotAsk
+    this.answer = given.answer ?? null
     this.signal = given.signal ?? neverAborted
     this.reportProgress = given.reportProgress ?? reportsNothing
     deepFreeze(this.userMessage)
@@ -206,6 +222,7 @@ class FrozenTurn implements Turn {
     deepFreeze(this.injections)
     deepFreeze(this.assistantMessage)
     deepFreeze(this.approval)
+    deepFreeze(this.answer)
     deepFreeze(this.state)
   }
 
@@ -248,6 +265,8 @@ const turnKeys: readonly (keyof Turn)[] = [
   'approval',
   'state',
   'setState',
+  'ask',
+  'answer',
   'signal',
   'reportProgress',
 ]

@@ -1,6 +1,7 @@
 import type { FsmState } from '../log/fsm-state.ts'
 import type { Change } from '../store/change.ts'
 import type { ConversationRef } from '../store/records.ts'
+import type { SlotLimit } from '../store/slots.ts'
 import type { WorkingSet } from '../store/working-sets.ts'
 
 /**
@@ -20,8 +21,11 @@ export type LeaseRequest = {
   /** What the change says to ask for the lease; nothing where this node could not work under it. Must be called just before each commit. */
   acquire(): Pick<Change, 'acquire'>
   /** The lease that came with the commit; null where none did. `known`: the log as the commit left it, so that it need not be read. */
-  granted(result: { readonly ok: boolean; readonly epoch?: number }, known?: CommittedLog | null): GrantedLease | null
+  granted(result: Committed, known?: CommittedLog | null): GrantedLease | null
 }
+
+/** `limited`: the limit that kept the commit from taking the lease. */
+type Committed = { readonly ok: boolean; readonly epoch?: number; readonly limited?: SlotLimit }
 
 /** The log as a commit left it, and the cached state that the commit wrote. */
 export type CommittedLog = { readonly workingSet: WorkingSet; readonly cached: FsmState }

@@ -6,6 +6,7 @@ import { uuidV7 } from '../base/uuid-v7.ts'
 import type { Agent } from '../define/agent.ts'
 import { ContextMemories } from '../prompt/assemble-prompt.ts'
 import type { Snapshots } from '../snapshot/snapshots.ts'
+import { accountsOf } from '../store/accounts.ts'
 import { KnownPauses } from '../store/known-pauses.ts'
 import type { LiveBus } from '../store/live-bus.ts'
 import type { Store } from '../store/store.ts'
@@ -13,6 +14,8 @@ import { WorkingSets } from '../store/working-sets.ts'
 import { BackgroundTasks, KeepAlive } from './background-tasks.ts'
 import type { FlowRegistry } from './flow/flow-registry.ts'
 import { FlowStates } from './flow/load-flow.ts'
+import { ModelGates } from './limits/model-gate.ts'
+import { type LimitSettings, type TurnLimits, turnLimits } from './limits/turn-limits.ts'
 import { noSeal, type Seal, sealWith } from './live/live-message.ts'
 import { LiveRelay } from './live/live-relay.ts'
 import { Channels } from './live/log-poll.ts'
@@ -45,11 +48,16 @@ export type NodeSettings = {
   readonly leaseMs: number
   readonly pollMs: number
   readonly maxConcurrentTurns: number
+  readonly limits: LimitSettings
   readonly missingToolMs: number
 }
 
 /** What one process works with: its settings, and what it remembers. One object for all that runs in the process. */
-export type EngineNode = Omit<NodeSettings, 'scope' | 'missingToolMs' | 'liveBus'> & {
+export type EngineNode = Omit<NodeSettings, 'scope' | 'missingToolMs' | 'limits' | 'liveBus'> & {
+  /** Null where nothing limits turns. */
+  readonly turnLimits: TurnLimits | null
+  /** Null where no agent has an account. */
+  readonly modelGates: ModelGates | null
   /** The name under which the process holds its leases. */
   readonly holder: string
   /** For failures of the store that are tried again. Logs the same failure only once in a while. */
@@ -66,15 +74,22 @@ export type EngineNode = Omit<NodeSettings, 'scope' | 'missingToolMs' | 'liveBus
   readonly backgroundTasks: BackgroundTasks
 }
 
-export function createNode({ scope, missingToolMs, liveBus, ...settings }: NodeSettings): EngineNode {
+export function createNode({ scope, missingToolMs, limits, liveBus, ...settings }: NodeSettings): EngineNode {
   const { store, clock, logger } = settings
+  const agents = [...settings.agents.values()]
+  const warnOfStore = rateLimited(logger, () => clock.now())
+  const hasAccounts = agents.some(({ account }) => account !== null)
   const workingSets = new WorkingSets()
   const keepAlive = new KeepAlive()
   const relay = liveBus ? new LiveRelay(liveBus, sealOf(settings.signer)) : null
   return {
     ...settings,
     holder: `runtime-${uuidV7()}`,
-    warnOfStore: rateLimited(logger, () => clock.now()),
+    warnOfStore,
+    turnLimits: turnLimits(limits, agents, { clock, logger }),
+    modelGates: hasAccounts
+      ? new ModelGates(limits, agents, { accounts: accountsOf(store), clock, warnOfStore })
+      : null,
     channels: new Channels(store, workingSets, clock, relay),
     relay,
     pauses: new KnownPauses(store.steering, clock),

@@ -4,6 +4,7 @@ import { InvalidArgumentError } from '../base/errors/store-errors.ts'
 import type { Json } from '../base/json.ts'
 import type { Agent } from '../define/agent.ts'
 import { type Schema, turnSchema } from '../define/schema.ts'
+import { mayHaveTool } from '../define/tool-source.ts'
 import { type BlobRef, isBlobRef, isDataUrl, isWebUrl } from '../log/blob-ref.ts'
 import { decode, encode } from '../log/codec.ts'
 import type { TurnOptions, UserMessage, UserPart } from '../log/events.ts'
@@ -72,7 +73,7 @@ export function turnOptions(agent: Agent, options: SendOptions): TurnOptions {
   const output = options.output === undefined ? agent.outputJsonSchema : options.output && turnSchema(options.output)
   const untilTool = options.untilTool ?? agent.untilTool
   const maxTokens = lower(options.maxTokens, agent.maxTokens)
-  if (options.untilTool !== undefined && !agent.toolSet.has(options.untilTool)) {
+  if (options.untilTool !== undefined && !mayHaveTool(agent, options.untilTool)) {
     throw new InvalidArgumentError(
       'untilTool',
       `is '${shown(options.untilTool)}'; the agent has ${[...agent.toolSet.keys()].join(', ')}`,

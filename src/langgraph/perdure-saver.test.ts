@@ -134,7 +134,7 @@ test('threads of one tenant are not seen by another', async () => {
   await new PerdureSaver({ store: store.forTenant('a') }).put(thread, checkpointOf({}, {}), metadata, {})
   const other = new PerdureSaver({ store: store.forTenant('b') })
   expect(await other.getTuple(thread)).toBeUndefined()
-  expect(await Array.fromAsync(other.list({ configurable: {} }))).toEqual([])
+  expect(await other.list({ configurable: {} }).next()).toMatchObject({ done: true })
 })
 
 test('the history of a delta channel has the writes since its last value, along the branch', async () => {

@@ -21,6 +21,7 @@ import { bytesOf, type SerialisedText, serialisedText } from './channel-text.ts'
 import { ChannelValues, type PlacedCheckpoint } from './channel-values.ts'
 import { ThreadLog, threadsOf, type WritesRecord } from './thread-log.ts'
 
+/** Options of `PerdureSaver`. */
 export type PerdureSaverOptions = {
   /** Where threads are kept: a store, or what its `forTenant` returns. It is not closed by the saver. */
   readonly store: TenantStore

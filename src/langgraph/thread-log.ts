@@ -36,7 +36,7 @@ export type ThreadRecord = CheckpointRecord | WritesRecord
 export type Placed<R extends ThreadRecord = ThreadRecord> = { readonly seq: number; readonly record: R }
 
 /** Agent of the conversations that are threads. Lists can be filtered by it, and no process works on them. */
-export const threadAgent = 'langgraph'
+const threadAgent = 'langgraph'
 const idPrefix = 'langgraph/'
 /** Of a part of a record in a note. A character takes at most three bytes, and a note may have 64 KiB. */
 const partLength = 16_000

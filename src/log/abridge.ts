@@ -67,6 +67,7 @@ const longFields: Readonly<Record<string, (value: never) => unknown>> = {
   title: abridge,
   data: abridge,
   state: abridge,
+  toolState: abridge,
 }
 
 function abridgeFields<T extends object>(record: T): T {

@@ -28,6 +28,7 @@ export function callPhase(call: CallState): CallPhase {
   const ended = last ? endByResolution(call, last) : null
   if (ended) return { type: 'ended', end: ended }
   if (last?.kind === 'recovery' && last.resolution!.seq > call.startedSeq) return afterRecovery(last)
+  if (last?.toolState !== undefined && last.resolution!.seq > call.startedSeq) return { type: 'ready' }
   if (call.attempts > 0) return { type: 'started' }
   if (call.gated && !last) return { type: 'unasked', kind: 'approval' }
   switch (call.executor) {
@@ -67,7 +68,7 @@ function endByResolution(call: CallState, round: Round): CallEnd | null {
     // The answer's schema is a boolean, so a plain "false" must never run the tool.
     if (round.kind === 'approval')
       return value === false ? { ok: false, error: endError('denied', null), userFacing: true } : null
-    if (round.kind === 'recovery') return null
+    if (round.kind === 'recovery' || round.toolState !== undefined) return null
     if (round.kind === 'elicitation') return { ok: true, result: value }
     const end = asCallResult(value)
     // A page may read the error it reported for its own tool. A child agent's error comes from tools and providers, so it stays hidden.

@@ -26,6 +26,7 @@ export type EventContents = {
   readonly assistant_msg: AssistantMsg
   readonly tool_call: ToolCallContent
   readonly tool_started: { readonly callId: string; readonly attempt: number }
+  readonly tool_asked: ToolAsked
   readonly suspension: Suspension
   readonly resolution: Resolution
   readonly tool_result: ToolResult
@@ -192,6 +193,12 @@ export type ToolCallContent = {
   /** Set when the call comes from a snapshot: its id in the conversation that the snapshot was taken of. Only in a log with `restored`. */
   readonly restoredFrom?: string
 }
+
+/**
+ * The content of `tool_asked`: the server tool of this call asks in that round. It comes right before the suspension, in the same commit, so every prefix of a
+ * log that has the suspension also has its mark: the answer does not end the call, but runs the tool again, with the answer and with `state`.
+ */
+export type ToolAsked = { readonly callId: string; readonly round: number; readonly state: Json }
 
 /** What a suspended call waits for: a yes or no, an answer, the page, a child agent, or a decision about an interrupted call. */
 export type SuspensionKind = 'approval' | 'elicitation' | 'client_exec' | 'sub_agent' | 'recovery'

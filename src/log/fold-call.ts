@@ -1,10 +1,12 @@
 import { callPhase } from './call-phase.ts'
 import type { DeadlineMoved, EventOf, LogEvent } from './events.ts'
-import type { CallState } from './state.ts'
+import type { CallState, Round } from './state.ts'
 
 /** The events about one call after its `tool_call`. */
 export type CallEvent =
-  | EventOf<'tool_started' | 'suspension' | 'resolution' | 'deadline_moved' | 'tool_result' | 'state_refused'>
+  | EventOf<
+      'tool_started' | 'tool_asked' | 'suspension' | 'resolution' | 'deadline_moved' | 'tool_result' | 'state_refused'
+    >
   | CallsStateSet
 
 /** A change of state by a call; the application's own have no `callId`. */
@@ -16,7 +18,7 @@ export function isCallEvent(event: LogEvent): event is CallEvent {
 }
 
 const callTypes: readonly string[] = [
-  ...['tool_started', 'suspension', 'resolution', 'deadline_moved', 'tool_result', 'state_refused'],
+  ...['tool_started', 'tool_asked', 'suspension', 'resolution', 'deadline_moved', 'tool_result', 'state_refused'],
 ]
 
 export function isOfCall(event: EventOf<'state_set'>): event is CallsStateSet {
@@ -33,9 +35,17 @@ export function foldCall(given: CallState, event: CallEvent): CallState {
   switch (event.type) {
     case 'tool_started':
       return { ...call, attempts: event.content.attempt, startedSeq: event.seq }
+    case 'tool_asked': {
+      const { round, state } = event.content
+      return { ...call, asking: { round, state } }
+    }
     case 'suspension': {
       const { callId: _, ...suspension } = event.content
-      return { ...call, rounds: [...call.rounds, { ...suspension, seq: event.seq, at: event.at, resolution: null }] }
+      const { asking, ...rest } = call
+      const isAsked = asking?.round === suspension.round && suspension.kind === 'elicitation'
+      const toolState = isAsked ? { toolState: asking.state } : {}
+      const round = { ...suspension, ...toolState, seq: event.seq, at: event.at, resolution: null }
+      return { ...rest, rounds: [...call.rounds, round] }
     }
     case 'resolution': {
       const { callId: _, round, kind: __, ...rest } = event.content
@@ -63,6 +73,16 @@ export function foldCall(given: CallState, event: CallEvent): CallState {
     case 'state_refused':
       return { ...call, stateRefused: event.content.reason }
   }
+}
+
+/** The newest question of the call's own tool. */
+export function askedRound({ rounds }: Pick<CallState, 'rounds'>): Round | undefined {
+  return rounds.findLast((round) => round.toolState !== undefined)
+}
+
+/** Starts that no question ended: more than one means that an earlier one was interrupted. */
+export function interruptibleAttempts({ attempts, rounds }: CallState): number {
+  return attempts - rounds.filter((round) => round.toolState !== undefined).length
 }
 
 /** Whether the call waits in that round for an answer that may expire. A child agent has no deadline. */

@@ -137,6 +137,7 @@ export class Fold {
       case 'tool_call':
         return this.#toolCall(event)
       case 'tool_started':
+      case 'tool_asked':
       case 'suspension':
       case 'resolution':
       case 'tool_result':

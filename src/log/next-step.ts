@@ -2,6 +2,7 @@ import type { Json } from '../base/json.ts'
 import { type CallEnd, type CallPhase, callEnd, callPhase, interruptedEnd } from './call-phase.ts'
 import { childRefusal } from './child-call.ts'
 import type { NewEvent, SuspensionKind, TurnStatus } from './events.ts'
+import { interruptibleAttempts } from './fold-call.ts'
 import {
   type CallState,
   type ConversationState,
@@ -71,7 +72,7 @@ function stepOfCalls(turn: TurnState, running: ReadonlySet<string>): Step | null
 /** Whether the call's tool must run now, for the first time or again. */
 export function isDue(call: CallState, phase: CallPhase): boolean {
   if (phase.type === 'ready') return true
-  return phase.type === 'started' && call.ifInterrupted === 'rerun' && call.attempts < maxAttempts
+  return phase.type === 'started' && call.ifInterrupted === 'rerun' && interruptibleAttempts(call) < maxAttempts
 }
 
 /** The event for a started call that no process runs any more and that is not run again. */

@@ -1,3 +1,4 @@
+import type { Json } from '../base/json.ts'
 import { type CallEnd, callPhase } from './call-phase.ts'
 import type {
   AssistantMsg,
@@ -50,8 +51,20 @@ export type CallOutcome = {
   readonly result: CallEnd
   /** Why the tool ends the turn. Absent when the turn goes on. */
   readonly halt?: string
+  /** What the tool asks in place of a result. `result` is then recorded only where the question cannot be. */
+  readonly ask?: ToolQuestion
   /** What the tool set, computed on the state before this outcome: see `engine/turn/settle-state.ts`. */
   readonly state?: SettledState
+}
+
+/** A question of a server tool. `state` comes back to it with the answer. */
+export type ToolQuestion = {
+  readonly prompt: Json
+  /** JSON Schema of the answer. */
+  readonly schema: Json
+  readonly state: Json
+  /** Null: it waits forever. Absent: as long as the tool's calls may wait. */
+  readonly expiresInMs?: number | null
 }
 
 /** The change of the application's state that goes with a result, or why it was refused. */
@@ -136,16 +149,28 @@ function messageEvents(turn: TurnState, outcome: MessageOutcome): NewEvent[] {
 }
 
 function settleResult(state: ConversationState, outcome: ResultOutcome): NewEvent[] {
-  const { callId, attempt, result, state: set, halt } = outcome
+  const { callId, attempt, result, state: set, halt, ask } = outcome
   const found = findCall(state, callId)
   if (!found || found.turn.end || found.call.attempts !== attempt) return []
   if (callPhase(found.call).type !== 'started') return []
+  if (ask) return questionEvents(found.call, ask)
   const end: NewEvent = { type: 'tool_result', content: { callId, ...result } }
   // A prefix of a log may end between the two.
   const isKnown = found.turn.halt?.callId === callId
   const events: NewEvent[] = set && result.ok ? [stateEvent(callId, set, found.turn)] : []
   if (halt !== undefined && !isKnown) events.push({ type: 'halted_by', content: { callId, reason: halt } })
   return [...events, end]
+}
+
+/** The mark comes first, so that every prefix of the log that has the question also has what the tool gets back with its answer. */
+function questionEvents({ callId, rounds, expiresInMs }: CallState, ask: ToolQuestion): NewEvent[] {
+  const round = rounds.length + 1
+  const { prompt, schema, state } = ask
+  const expires = ask.expiresInMs === undefined ? expiresInMs : ask.expiresInMs
+  return [
+    { type: 'tool_asked', content: { callId, round, state } },
+    { type: 'suspension', content: { callId, round, kind: 'elicitation', prompt, schema, expiresInMs: expires } },
+  ]
 }
 
 /** Comes before the result, so that every prefix of the log that has the result also has what belongs to it. */

@@ -110,6 +110,8 @@ export type CallState = Omit<ToolCallContent, 'turnId'> & {
   readonly result:
     | (CallResult & Pick<ToolResult, 'outcome' | 'userFacing'> & { readonly seq: number; readonly leftOut?: number })
     | null
+  /** What the tool gets back with the answer to the round that comes next. */
+  readonly asking?: { readonly round: number; readonly state: Json }
   /** What the call sets when its result comes. */
   readonly stateSet?: Pick<StateSet, 'patch' | 'exposed'>
   /** Why the state that the call set was refused. */
@@ -121,6 +123,8 @@ export type CallState = Omit<ToolCallContent, 'turnId'> & {
 export type Round = Omit<Suspension, 'callId'> & {
   readonly seq: number
   readonly at: number
+  /** Set when the server tool asked: it is run again with the answer, and gets this back. */
+  readonly toolState?: Json
   /** Set when the deadline was moved: when, and how long from then. See `deadlineOf`. */
   readonly moved?: Pick<DeadlineMoved, 'expiresInMs'> & { readonly at: number }
   readonly resolution:

@@ -146,6 +146,7 @@ const contentChecks: { readonly [Type in Log.EventType]: Check } = {
     restoredFrom: optional(id),
   }),
   tool_started: object<Log.EventContents['tool_started']>({ callId: id, attempt: whole(1) }),
+  tool_asked: object<Log.ToolAsked>({ callId: id, round: whole(1), state: json }),
   suspension: object<Log.Suspension>({
     callId: id,
     round: whole(1),
@@ -256,6 +257,8 @@ export const assistantMsg = constructorOf('assistant_msg')
 export const toolCall = constructorOf('tool_call')
 /** A `tool_started`: written before the tool runs. */
 export const toolStarted = constructorOf('tool_started')
+/** A `tool_asked`: the tool of this call asks, and is run again with the answer. */
+export const toolAsked = constructorOf('tool_asked')
 /** A `suspension`: a call waits for an answer. */
 export const suspension = constructorOf('suspension')
 /** A `resolution`: the answer to a suspension, or its expiry. */

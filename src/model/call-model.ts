@@ -191,6 +191,14 @@ export type ModelRequest = {
   readonly onAttempt?: (attempt: AttemptReport) => void
   /** Called when an attempt is given up that had begun or told its usage, before the next one. Must not throw. */
   readonly onDiscard?: (attempt: DiscardedAttempt) => void
+  /**
+   * Called when the provider refused the request because there were too many, and nothing had arrived. True: no more attempts are made, and the message is
+   * `aborted`. Must not throw.
+   */
+  readonly onRateLimited?: (refusal: {
+    readonly retryAfterMs: number | null
+    readonly delayMs: number | null
+  }) => boolean
   /** Removes secrets from a provider's texts. */
   readonly redact: Redact
   /** Default: `Math.random`. */

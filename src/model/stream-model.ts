@@ -65,6 +65,9 @@ export async function streamModel(request: ModelRequest, onChunk: (chunk: Stream
       const { fault } = result
       const isFinal = wasRunByHost(draft)
       const delayMs = isFinal ? null : decideRetry(fault, attempt, request.retry, request.random ?? Math.random)
+      const isRefused = fault.code === 'model_rate_limited' && !hasBegun(draft)
+      if (isRefused && request.onRateLimited?.({ retryAfterMs: fault.retryAfterMs, delayMs }))
+        return message(model, nothing, 'aborted')
       if (delayMs === null) faults.push({ model, fault })
       const isLast = delayMs === null && (isFinal || index === request.models.length - 1)
       if (isLast) return { ...message(model, ended, 'failed'), error: modelError(faults) }

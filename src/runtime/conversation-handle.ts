@@ -6,6 +6,7 @@ import { failpoint } from '../base/failpoint.ts'
 import { uuidV7 } from '../base/uuid-v7.ts'
 import type { Agent } from '../define/agent.ts'
 import { flowOfAgent } from '../define/define-flow.ts'
+import { toolNamed } from '../define/tool-source.ts'
 import { refuseChild } from '../engine/child/child-calls.ts'
 import { type LeaseRequest, noLease } from '../engine/lease-request.ts'
 import { follow } from '../engine/live/child-tree.ts'
@@ -156,7 +157,7 @@ export function conversationHandle(
     return { id, agent: own, store, state }
   }
 
-  const toolOf = async (name: string) => agents.get((await ownAgent()) ?? '')?.toolSet.get(name) ?? null
+  const toolOf = async (name: string) => toolNamed(agents.get((await ownAgent()) ?? ''), name)
 
   const { approve, deny, answer } = answerVerbs(runtime, {
     ...{ id, identity, store, state, requestLease, toolOf, mayApprove },

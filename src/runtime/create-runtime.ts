@@ -25,6 +25,7 @@ import type { Runtime, RuntimeOptions } from './runtime.ts'
 import type { Authorization, RuntimeContext } from './runtime-context.ts'
 import { allSubscribers, readRuntimeOptions } from './runtime-options.ts'
 import { signedFiles } from './signed-files.ts'
+import { stateSigner } from './signed-states.ts'
 import { steeringVerbs } from './steer.ts'
 import { verbs } from './verbs.ts'
 
@@ -76,6 +77,7 @@ export function createRuntime<const Agents extends readonly Agent[]>(
     context.hints.tellAll()
     disconnect()
     await node.relay?.close()
+    await closeSources(node)
   }
 
   return {
@@ -102,6 +104,7 @@ export function createRuntime<const Agents extends readonly Agent[]>(
     },
     preflight: async (given) => preflight(node, node.store, given),
     signedFiles: signedFiles(node),
+    signedStates: stateSigner(node.signer),
     readiness: () => readinessOf({ store: node.store, clock: node.clock, worker, timeoutMs: readinessMs }),
     async close(given) {
       const { drainMs = defaultDrainMs } = readOptions('options', given, ['drainMs'])
@@ -110,6 +113,13 @@ export function createRuntime<const Agents extends readonly Agent[]>(
       return closed
     },
   }
+}
+
+/** A source that fails to close is no reason for the runtime to. */
+async function closeSources({ agents, logger }: EngineNode): Promise<void> {
+  const sources = new Set([...agents.values()].flatMap((agent) => agent.toolSources))
+  for (const result of await Promise.allSettled([...sources].map(async (source) => source.close?.())))
+    if (result.status === 'rejected') logger.warn('a source of tools could not be closed', { error: result.reason })
 }
 
 function authorizationBy(authorize: Authorize, { signer }: EngineNode): Authorization {

@@ -11,7 +11,9 @@ import { FlowRegistry } from '../engine/flow/flow-registry.ts'
 import type { NodeSettings } from '../engine/node.ts'
 import { observerOf } from '../engine/observer.ts'
 import { Snapshots } from '../snapshot/snapshots.ts'
+import { accountsOf } from '../store/accounts.ts'
 import { checkDuration, checkWhole } from '../store/checks.ts'
+import { limitProblems, needsAccounts, readLimits } from './limit-options.ts'
 import type { RuntimeOptions } from './runtime.ts'
 
 /** The settings of a node, with the defaults filled in. Throws `DefinitionError` naming everything that is wrong with the options. */
@@ -27,13 +29,17 @@ export function readRuntimeOptions(options: RuntimeOptions): NodeSettings {
   for (const [name, ms] of Object.entries({ leaseMs, pollMs, persistTimeoutMs: timeoutMs })) checkDuration(name, ms)
   checkDuration('missingToolMs', missingToolMs, 0)
   checkWhole('maxConcurrentTurns', maxConcurrentTurns, 1)
+  const limits = readLimits(options.limits)
+  const agents = agentsByName(options.agents)
+  if (needsAccounts(limits, [...agents.values()])) accountsOf(store)
   return {
     ...{ store, clock, logger, redact, leaseMs, pollMs, maxConcurrentTurns, missingToolMs },
     observer: observerOf(options.observe, logger),
     signer: createSigner(options.secret),
     liveBus: options.liveBus === undefined ? (store.liveBus ?? null) : options.liveBus,
     scope: { tenant, who, restoreScope },
-    agents: agentsByName(options.agents),
+    agents,
+    limits,
     addressable: new Map(options.agents.map((agent) => [agent.name, agent])),
     flows: new FlowRegistry(options.flows ?? []),
     snapshots: persistence ? new Snapshots(persistence, { clock, logger, timeoutMs }) : null,
@@ -66,6 +72,13 @@ export function runtimeProblems(options: unknown): string[] {
   const { observe = [] } = Object(options) as Partial<RuntimeOptions>
   if (![observe].flat().every((observer) => typeof Object(observer).observe === 'function'))
     problems.push("'observe' must be an observer, as in await telemetry(), or a list of them")
+  if (Array.isArray(agents) && agents.every(isAgent))
+    problems.push(
+      ...limitProblems(
+        (Object(options) as Partial<RuntimeOptions>).limits,
+        withChildren(agents as unknown as readonly Agent[]),
+      ),
+    )
   const { liveBus = null } = Object(options) as Partial<RuntimeOptions>
   if (liveBus !== null && typeof Object(liveBus).join !== 'function')
     problems.push("'liveBus' must be a bus, or null for none")
@@ -92,6 +105,7 @@ const known: Readonly<Record<keyof RuntimeOptions, true>> = {
   clock: true,
   work: true,
   maxConcurrentTurns: true,
+  limits: true,
   leaseMs: true,
   pollMs: true,
   missingToolMs: true,
@@ -99,6 +113,13 @@ const known: Readonly<Record<keyof RuntimeOptions, true>> = {
 }
 
 export const runtimeOptionNames = Object.keys(known) as readonly (keyof RuntimeOptions)[]
+
+/** For checks before it is known that names are unique. */
+function withChildren(agents: readonly Agent[]): Agent[] {
+  const all = new Set(agents)
+  for (const agent of all) for (const tool of agent.tools) if (tool.executor === 'agent') all.add(tool.agent as Agent)
+  return [...all]
+}
 
 /** The agents of a runtime, with those that their tools start. Callers may only name the former. */
 export function agentsByName(agents: readonly Agent[]): Map<string, Agent> {

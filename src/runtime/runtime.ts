@@ -7,6 +7,7 @@ import type { Flow } from '../define/define-flow.ts'
 import type { Subscriber } from '../define/define-subscriber.ts'
 import type { Jsonify } from '../define/jsonify.ts'
 import type { Scope } from '../define/scope.ts'
+import type { LimitSettings } from '../engine/limits/turn-limits.ts'
 import type { Observer } from '../engine/observer.ts'
 import type { IdentityOptions, RestoreScope } from '../engine/scopes.ts'
 import type { Persistence } from '../snapshot/persistence.ts'
@@ -29,6 +30,7 @@ import type { ChangesFor } from './read/tenant-changes.ts'
 import type { Totals, TotalsFilter } from './read/totals.ts'
 import type { Readiness } from './readiness.ts'
 import type { SignedFiles } from './signed-files.ts'
+import type { StateSigner } from './signed-states.ts'
 
 /** What `createRuntime` takes. */
 export type RuntimeOptions<Agents extends readonly Agent[] = readonly Agent[]> = IdentityOptions & {
@@ -85,6 +87,11 @@ export type RuntimeOptions<Agents extends readonly Agent[] = readonly Agent[]> =
   readonly work?: boolean
   /** How many conversations are worked on at once. Default: 256. */
   readonly maxConcurrentTurns?: number
+  /**
+   * Turns at once for each tenant, and what each account at a provider allows: turns at once, requests and tokens a minute. Counted over all nodes. What is over a
+   * limit waits: see docs/limits.md. Default: no limits.
+   */
+  readonly limits?: LimitSettings
   /** How long a dead process holds its conversations. Default: 10,000. */
   readonly leaseMs?: number
   /** How often work that no hint told of is looked for. Default: 500. */
@@ -192,6 +199,8 @@ export type Runtime<Agents extends readonly Agent[] = readonly Agent[]> = Verbs<
   steeringActs(page?: SteeringPage): Promise<SteeringAct[]>
   /** Addresses of files that work without an identity for a while. For servers. */
   readonly signedFiles: SignedFiles
+  /** Signs what comes back with the next request. For servers. */
+  readonly signedStates: StateSigner
   /** Whether the store answers and the worker finds its work, for health checks. Never rejects; takes at most two seconds. */
   readiness(): Promise<Readiness>
   /** Takes no more work, waits up to `drainMs` for what runs, and records what was started and did not finish. The store stays open. */

@@ -57,7 +57,7 @@ export function steeringVerbs(
 }
 
 /** Each with its pause, also where another process has paused it a moment ago. */
-export async function workWithPauses(reading: Promise<WorkRow[]>, pauses: KnownPauses): Promise<Work[]> {
+async function workWithPauses(reading: Promise<WorkRow[]>, pauses: KnownPauses): Promise<Work[]> {
   const rows = await reading
   const found = await pauses.of(rows)
   return rows.map((row, index) => ({ ...row, pause: found[index] ?? null }))

@@ -98,7 +98,13 @@ function verbsOf<Agents extends readonly Agent[]>(runtime: RuntimeContext, ident
     },
     inspect(id) {
       checkId('conversation id', id)
-      return inspect(storeOf(), { tenant: identity().tenant, id }, { nodes: node.store.nodes, pauses: node.pauses })
+      const { turnLimits, store } = node
+      const limits = turnLimits && store.accounts ? { turnLimits, accounts: store.accounts } : null
+      return inspect(
+        storeOf(),
+        { tenant: identity().tenant, id },
+        { nodes: node.store.nodes, pauses: node.pauses, limits },
+      )
     },
     async conversations(filter) {
       const { tenant } = identity()

@@ -210,6 +210,7 @@ function inspectionOf(inspection: Inspection, disclosure: Disclosure): Inspectio
   return {
     ref: inspection.ref,
     record: (action, about) => inspection.record(action, about),
+    waitsFor: () => inspection.waitsFor(),
     // Names, times and counts.
     work: () => inspection.work(),
     // Model calls need no filter: `readsPrompts` routes refuse callers who may not read prompts.

@@ -3,6 +3,7 @@ import { PerdureError } from '../base/errors/perdure-error.ts'
 import { MethodNotAllowedError, RateLimitedError, ServerFailedError } from '../base/errors/server-errors.ts'
 import {
   JobsUnsupportedError,
+  LimitsUnsupportedError,
   OutboxUnsupportedError,
   SteeringUnsupportedError,
   UpkeepUnsupportedError,
@@ -57,6 +58,7 @@ const hidden: Partial<Record<string, string>> = {
   upkeep_unsupported: new UpkeepUnsupportedError().message,
   jobs_unsupported: new JobsUnsupportedError().message,
   outbox_unsupported: new OutboxUnsupportedError().message,
+  limits_unsupported: new LimitsUnsupportedError().message,
   steering_unsupported: new SteeringUnsupportedError().message,
 }
 

@@ -144,7 +144,10 @@ function ofCall(call: CallState, turn: TurnState): SnapshotCall {
       : { ...told, status: 'error', result: end.error, ...how }
   }
   const round = phase.type === 'pending' ? phase.round : null
-  if (!round || round.kind === 'sub_agent' || turn.end || turn.cancel) return { ...told, status: 'open', result: null }
+  // What a tool keeps for its question stays in the log it was asked in.
+  if (!round || round.kind === 'sub_agent' || round.toolState !== undefined || turn.end || turn.cancel) {
+    return { ...told, status: 'open', result: null }
+  }
   const { kind, prompt } = round
   const { ifInterrupted, timeoutMs, expiresInMs, schema } = call
   const pending = {

@@ -6,6 +6,7 @@ import type { FsmState } from '../log/fsm-state.ts'
 import { type CallState, type ConversationState, findCall } from '../log/state.ts'
 import type { ClaimOptions } from './lease.ts'
 import type { CallNotice, ConversationAttrs, FinalStatus, ToolCallWrite } from './records.ts'
+import type { SlotLimit } from './slots.ts'
 
 /**
  * One transaction on one conversation. Checks run in this order: key, epoch, expectedSeq with expectedAt and expectedAgent, resolve and `deadline_moved`.
@@ -61,9 +62,15 @@ export type ResolveCall = {
 export type CommitResult =
   /**
    * `seq`: of the commit's last event, or the log's last where the commit had none. `at`: the time of the commit and its events, by the store's clock, where
-   * the store reports it; absent for a known key.
+   * the store reports it; absent for a known key. `limited`: the limit that kept the commit from taking the lease.
    */
-  | { readonly ok: true; readonly seq: number; readonly at?: number; readonly epoch?: number }
+  | {
+      readonly ok: true
+      readonly seq: number
+      readonly at?: number
+      readonly epoch?: number
+      readonly limited?: SlotLimit
+    }
   | {
       readonly ok: false
       readonly conflict: 'seq' | 'epoch' | 'stale'
@@ -71,6 +78,17 @@ export type CommitResult =
       /** The resolution that won against a stale one, or against a moved deadline. */
       readonly winner?: LogEvent
     }
+
+type Written = Pick<Extract<CommitResult, { ok: true }>, 'at' | 'epoch' | 'limited'>
+
+/** What a driver tells of a commit beside its `seq`. */
+export function written({ at, epoch, limited }: Written): Written {
+  return {
+    ...(at === undefined ? {} : { at }),
+    ...(epoch === undefined ? {} : { epoch }),
+    ...(limited === undefined ? {} : { limited }),
+  }
+}
 
 const own = Symbol('own')
 /** Callers can forge neither the symbol nor this object, so a proxy that answers every read does not pass as a change of the engine. */

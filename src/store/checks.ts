@@ -2,7 +2,7 @@ import { readArgument, readOptions, shown } from '../base/errors/read-options.ts
 import { InvalidArgumentError, InvalidIdError } from '../base/errors/store-errors.ts'
 import { type KnownLease, quarantineHolder } from './lease.ts'
 import { type ConversationFilter, conversationStatuses, type ModelCallRange } from './records.ts'
-import type { BlobSlice, DueWorkQuery, EventRange, InboxFilter, Page, PageBounds, WatchedLog } from './store.ts'
+import type { BlobSlice, EventRange, InboxFilter, Page, PageBounds, WatchedLog } from './store.ts'
 
 const maxIdBytes = 255
 /** A hundred years. A longer duration is a mistake in the unit. */
@@ -180,21 +180,6 @@ export function readSlice(input: BlobSlice): BlobSlice {
   checkWhole('from', from, 0)
   checkWhole('length', length, 1)
   return { from, length }
-}
-
-/** The agents that the caller has code for, without duplicates. */
-export function readDueWork(input: DueWorkQuery): DueWorkQuery {
-  const { agents, limit, suspects, leaseMs } = readOptions('query', input, ['agents', 'limit', 'suspects', 'leaseMs'])
-  checkWhole('limit', limit, 1)
-  if (suspects !== undefined) checkWhole('suspects', suspects, 0)
-  if (leaseMs !== undefined) checkDuration('leaseMs', leaseMs)
-  const names = readList('agents', agents!)
-  for (const name of names) checkId('agent', name)
-  return {
-    ...{ agents: names, limit },
-    ...(suspects === undefined ? {} : { suspects }),
-    ...(leaseMs === undefined ? {} : { leaseMs }),
-  }
 }
 
 /** The leases that a holder knows, and how far it knows their logs. */

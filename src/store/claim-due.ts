@@ -2,9 +2,11 @@ import { readOptions } from '../base/errors/read-options.ts'
 import type { ConversationUnreadableError } from '../base/errors/store-errors.ts'
 import { checkDuration, checkHolder, checkId, checkWhole, readList } from './checks.ts'
 import type { Driver, ReadConversation } from './driver.ts'
-import type { HeldLeases } from './lease.ts'
+import type { ClaimOptions, HeldLeases } from './lease.ts'
+import { readDueLimits } from './read-limits.ts'
 import { type ConversationRef, conversationKey } from './records.ts'
 import { decodeConversation } from './rows.ts'
+import { type DueLimits, slotLimitsOf } from './slots.ts'
 
 /** What a process asks for when it claims due conversations: as many as it has room for. */
 export type DueClaim = {
@@ -20,6 +22,8 @@ export type DueClaim = {
   readonly except?: readonly LeftAlone[]
   /** Claims only these, where they are due, and of them only those without lapses. Default: any conversation. */
   readonly only?: readonly ConversationRef[]
+  /** Only conversations for which a slot is free. Default: no limits. */
+  readonly limits?: DueLimits
 }
 
 /** A conversation that a claim leaves alone until its log is longer than `seq`; however long it is, where `seq` is null. */
@@ -41,7 +45,10 @@ export type ClaimedDue =
   | (ConversationRef & { readonly type: 'quarantined' })
 
 /** A `DueClaim` as a driver gets it: checked, with all defaults filled in. */
-export type PreparedClaim = Required<Omit<DueClaim, 'only'>> & { readonly only: readonly ConversationRef[] | null }
+export type PreparedClaim = Required<Omit<DueClaim, 'only' | 'limits'>> & {
+  readonly only: readonly ConversationRef[] | null
+  readonly limits: DueLimits | null
+}
 
 /** What a driver claimed; `row` as it is after the claim. */
 export type ClaimedRow = {
@@ -57,7 +64,9 @@ export function dueClaims(driver: Driver, leases: HeldLeases): (input: DueClaim)
   return async (input) => {
     const claim = readDueClaim(input)
     if (claim.agents.length === 0 || claim.only?.length === 0) return []
-    const rows = await (driver.claimDue ? driver.claimDue(claim) : claimOneByOne(driver, claim))
+    // Of named conversations, each claim counts for itself.
+    const isOneByOne = !driver.claimDue || (claim.only !== null && claim.limits !== null)
+    const rows = await (isOneByOne ? claimOneByOne(driver, claim) : driver.claimDue!(claim))
     for (const { type, tenant, epoch, row } of rows) {
       if (type === 'taken') leases.add({ tenant, id: row.id, holder: claim.holder, epoch })
     }
@@ -84,13 +93,14 @@ function problemOf(row: ReadConversation): ConversationUnreadableError | null {
 async function claimOneByOne(driver: Driver, claim: PreparedClaim): Promise<ClaimedRow[]> {
   const { holder, ttlMs, agents, limit } = claim
   const choice = new DueChoice(claim)
-  const due = await driver.dueWork({ agents, ...choice.query, leaseMs: ttlMs })
+  const limits = claim.limits && !claim.only ? { limits: claim.limits } : {}
+  const due = await driver.dueWork({ agents, ...choice.query, leaseMs: ttlMs, ...limits })
   const claimed: ClaimedRow[] = []
   for (const { tenant, id } of due) {
     if (claimed.length >= limit) break
     const row = choice.asksFor(tenant, id) ? await driver.getConversation(tenant, id) : null
     if (!row || !choice.takes(tenant, row)) continue
-    const outcome = await driver.claimLease(tenant, id, holder, ttlMs, { suspects: choice.hasPlaceForSuspect })
+    const outcome = await driver.claimLease(tenant, id, holder, ttlMs, choice.terms(tenant, row))
     if (outcome.type !== 'taken' && outcome.type !== 'quarantined') continue
     const { epoch, lapses } = outcome.type === 'taken' ? outcome : { epoch: 0, lapses: 0 }
     claimed.push(choice.claimed({ tenant, type: outcome.type, epoch, lapses, row }))
@@ -129,6 +139,12 @@ export class DueChoice {
     return this.#suspects > 0
   }
 
+  /** The terms of a claim on one of them. */
+  terms(tenant: string, { agent }: Pick<ReadConversation, 'agent'>): Required<ClaimOptions> {
+    const { limits } = this.#claim
+    return { suspects: this.hasPlaceForSuspect, limits: limits ? slotLimitsOf(limits, tenant, agent ?? '') : {} }
+  }
+
   asksFor(tenant: string, id: string): boolean {
     return this.#only === null || this.#only.has(conversationKey(tenant, id))
   }
@@ -148,7 +164,7 @@ export class DueChoice {
 const endless = Number.MAX_SAFE_INTEGER
 
 function readDueClaim(input: DueClaim): PreparedClaim {
-  const { holder, ttlMs, agents, limit, suspects, except, only } = readOptions<DueClaim, keyof DueClaim>(
+  const { holder, ttlMs, agents, limit, suspects, except, only, limits } = readOptions<DueClaim, keyof DueClaim>(
     'claim',
     input,
     claimNames,
@@ -163,10 +179,11 @@ function readDueClaim(input: DueClaim): PreparedClaim {
     ...{ holder, ttlMs, agents: names, limit, suspects: suspects ?? 0 },
     except: except === undefined ? [] : readList('except', except).map(readLeftAlone),
     only: only === undefined ? null : readList('only', only).map(readRef),
+    limits: limits === undefined ? null : readDueLimits(limits),
   }
 }
 
-const claimNames = ['holder', 'ttlMs', 'agents', 'limit', 'suspects', 'except', 'only'] as const
+const claimNames = ['holder', 'ttlMs', 'agents', 'limit', 'suspects', 'except', 'only', 'limits'] as const
 
 function readLeftAlone(input: LeftAlone): LeftAlone {
   const { tenant, id, seq } = readOptions<LeftAlone, keyof LeftAlone>('except', input, ['tenant', 'id', 'seq'])

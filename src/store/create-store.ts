@@ -3,7 +3,8 @@ import { currentBuild } from '../base/current-build.ts'
 import { InvalidArgumentError, StoreClosedError } from '../base/errors/store-errors.ts'
 import type { Logger } from '../base/logger.ts'
 import { safeLogger } from '../base/redact/redacting-logger.ts'
-import { checkDuration, checkHolder, checkId, readDueWork, readKnownLeases, readWatchedLogs } from './checks.ts'
+import { checkedAccounts } from './accounts.ts'
+import { checkDuration, checkHolder, checkId, readKnownLeases, readWatchedLogs } from './checks.ts'
 import { dueClaims } from './claim-due.ts'
 import type { Driver } from './driver.ts'
 import { ExpiryLoop, HintBus } from './expiry-loop.ts'
@@ -11,6 +12,7 @@ import { checkedJobs } from './jobs.ts'
 import { HeldLeases, type KnownLease, type LeaseNews } from './lease.ts'
 import { checkedNodes } from './nodes.ts'
 import { checkedOutbox } from './outbox.ts'
+import { readDueWork } from './read-limits.ts'
 import { type ConversationRef, conversationKey, type UnreadableColumn } from './records.ts'
 import { checkedSteering } from './steering.ts'
 import { logsPerStatement, type Store, type TenantStore, type WorkerHere } from './store.ts'
@@ -76,6 +78,7 @@ export function createStore(driver: Driver, options: StoreOptions = {}, clock: C
     ...(driver.upkeep ? { upkeep: watchedUpkeep(gate.guard(driver.upkeep), { hints, expiry }) } : {}),
     ...(driver.jobs ? { jobs: checkedJobs(gate.guard(driver.jobs)) } : {}),
     ...(driver.outbox ? { outbox: checkedOutbox(gate.guard(driver.outbox)) } : {}),
+    ...(driver.accounts ? { accounts: checkedAccounts(gate.guard(driver.accounts)) } : {}),
     ...(driver.liveBus ? { liveBus: driver.liveBus } : {}),
     ...(driver.steering ? { steering: checkedSteering(gate.guard(driver.steering)) } : {}),
     ...(driver.nodes ? { nodes: checkedNodes(gate.guard(driver.nodes)) } : {}),

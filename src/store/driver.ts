@@ -1,4 +1,5 @@
 import type { ConversationStatus } from '../log/fsm-state.ts'
+import type { Accounts } from './accounts.ts'
 import type { ClaimedRow, PreparedClaim } from './claim-due.ts'
 import type { JobDriver } from './jobs.ts'
 import type { ClaimOptions, ClaimOutcome, KnownLease, LeaseNews } from './lease.ts'
@@ -14,6 +15,7 @@ import type {
   Tally,
   ToolCall,
 } from './records.ts'
+import type { SlotLimit, SlotLimits } from './slots.ts'
 import type { SteeringDriver } from './steering.ts'
 import type {
   BlobSlice,
@@ -153,6 +155,8 @@ export type Driver = {
   readonly jobs?: JobDriver
   /** For subscribers. Optional. */
   readonly outbox?: Outbox
+  /** For limits: see `Accounts`. Optional. A driver without it ignores the limits of claims. */
+  readonly accounts?: Accounts
   /** For what is live, where several processes have the store open. Optional. */
   readonly liveBus?: LiveBus
   /** For sight of the processes. Optional. */
@@ -299,13 +303,21 @@ export type PreparedChange = {
    * Take the lease for this holder when the change is written and no lease is live, as a claim does. A claim that gets no lease does not prevent the change.
    * For a known key, return the epoch of the first time while that lease is still this holder's, and renew it: so the epoch is stored with the key.
    */
-  readonly acquires: { readonly holder: string; readonly ttlMs: number; readonly suspects: boolean } | null
+  readonly acquires: Acquire | null
   /** Whether the change may create the conversation. */
   readonly creates: boolean
   /** The change begins with what a snapshot says. Refuse it (`deleted`) where the log is empty and the id has a tombstone. */
   readonly seeds: boolean
   /** The change withdraws the turns from this seq on: summaries with `toSeq` there or later are deleted with it. */
   readonly withdrawsFrom: number | null
+}
+
+/** `limits`: see `ClaimOptions`. Empty where there are none. */
+export type Acquire = {
+  readonly holder: string
+  readonly ttlMs: number
+  readonly suspects: boolean
+  readonly limits: SlotLimits
 }
 
 /** Writes status, result, `resolvedAt` and `resolvedSeq`; `expiresAt` stays, as a record of the deadline. */
@@ -338,8 +350,15 @@ export type Wake = { readonly type: 'in'; readonly ms: number } | { readonly typ
 
 /** The outcome of a commit, as a driver returns it. Nothing is written unless it is `ok`. */
 export type CommitOutcome =
-  /** `at`: the time of the events; absent when there were none, or the key was known. `epoch`: of the lease that was taken with it. */
-  { readonly type: 'ok'; readonly seq: number; readonly at?: number; readonly epoch?: number } | CommitRefusal
+  /** `at`: the time of the events; absent when there were none, or the key was known. `epoch`: of the lease that was taken with it. `limited`: why none was. */
+  | {
+      readonly type: 'ok'
+      readonly seq: number
+      readonly at?: number
+      readonly epoch?: number
+      readonly limited?: SlotLimit
+    }
+  | CommitRefusal
 
 /** Why nothing was written. */
 export type CommitRefusal =

@@ -1,6 +1,7 @@
 import { pause } from '../base/abort.ts'
 import { type Clock, delayAfter } from '../base/clock.ts'
 import { type ConversationRef, conversationKey } from './records.ts'
+import { areLimited, type SlotLimit, type SlotLimits } from './slots.ts'
 import type { WakeHint } from './store.ts'
 
 /** A lease, as work that depends on it sees it. */
@@ -140,6 +141,8 @@ export const quarantineUntil = Number.MAX_SAFE_INTEGER
 export type ClaimOptions = {
   /** False: leave conversations whose last leases lapsed alone. Default: true. */
   readonly suspects?: boolean
+  /** The claim is refused where one of them is reached. Default: none. */
+  readonly limits?: SlotLimits
 }
 
 /** The outcome of a claim. */
@@ -150,6 +153,8 @@ export type ClaimOutcome =
   | { readonly type: 'quarantined' }
   /** The conversation has lapses, and the claim was told to leave such conversations alone. */
   | { readonly type: 'suspect' }
+  /** As many conversations are held as this limit allows. */
+  | { readonly type: 'limited'; readonly limit: SlotLimit }
   /** Another holder has it, it is quarantined or paused, or it does not exist. */
   | { readonly type: 'held' }
 
@@ -162,6 +167,8 @@ export type StoredLease = {
   readonly claimedAt: number | null
   /** The epochs of the earlier leases that lapsed. */
   readonly lapsed: readonly number[]
+  /** The account it was claimed under; absent where none was named. */
+  readonly account?: string
 }
 
 type Claim = {
@@ -169,6 +176,9 @@ type Claim = {
   readonly epoch: () => number
   readonly ttlMs: number
   readonly suspects: boolean
+  readonly limits?: SlotLimits
+  /** The limit that keeps this conversation from being claimed, counted without its own lease. Asked only where `limits` has one. Default: none. */
+  readonly reached?: (limits: SlotLimits) => SlotLimit | null
 }
 
 /** Decides what a claim does to the lease it finds, for drivers that decide in code. `lease` is what it becomes; null: it stays as it is. */
@@ -182,10 +192,14 @@ export function judgeClaim(
   if (!isFree) return { outcome: { type: 'held' }, lease: null }
   const lapsed = current ? [...current.lapsed, ...(hasLapsedSoon(current, holder, now) ? [current.epoch] : [])] : []
   if (lapsed.length > 0 && !claim.suspects) return { outcome: { type: 'suspect' }, lease: null }
+  const { limits = {} } = claim
+  const limit = areLimited(limits) ? (claim.reached?.(limits) ?? null) : null
+  if (limit !== null) return { outcome: { type: 'limited', limit }, lease: null }
   const epoch = claim.epoch()
   if (lapsed.length >= mostLapses)
     return { outcome: { type: 'quarantined' }, lease: quarantineLease(epoch, lapsed, now) }
-  const lease = { holder, epoch, until: now + ttlMs, claimedAt: now, lapsed }
+  const account = limits.account === undefined ? {} : { account: limits.account.name }
+  const lease = { holder, epoch, until: now + ttlMs, claimedAt: now, lapsed, ...account }
   return { outcome: { type: 'taken', epoch, lapses: lapsed.length }, lease }
 }
 

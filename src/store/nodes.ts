@@ -86,7 +86,7 @@ export const unknownNode = {
 } as const
 
 /** The most agents that a node names. */
-export const mostAgents = 500
+const mostAgents = 500
 /** The most nodes that are listed. */
 export const mostNodes = 1_000
 

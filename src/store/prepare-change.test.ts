@@ -62,12 +62,12 @@ test.each<[string, Partial<Change>, object, PrepareOptions?]>([
   [
     'to take the lease',
     { acquire: { holder: 'h', ttlMs: 9 } },
-    { acquires: { holder: 'h', ttlMs: 9, suspects: true } },
+    { acquires: { holder: 'h', ttlMs: 9, suspects: true, limits: {} } },
   ],
   [
     'to take the lease without suspicion',
     { acquire: { holder: 'h', ttlMs: 9, suspects: false } },
-    { acquires: { holder: 'h', ttlMs: 9, suspects: false } },
+    { acquires: { holder: 'h', ttlMs: 9, suspects: false, limits: {} } },
   ],
   ['no wake-up', { wakeAt: null }, { wake: { type: 'clear' } }],
   ['a wake-up now', { wakeAt: 'now' }, { wake: { type: 'in', ms: 0 } }],

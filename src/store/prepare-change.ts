@@ -10,19 +10,10 @@ import type { DeadlineMoved, NewEvent, Resolution } from '../log/events.ts'
 import { statusOf } from '../log/fsm-state.ts'
 import { checkNewEvent } from '../log/validate-event.ts'
 import { type Change, isOwnerChange, type ResolveCall, reportsOutcome, withdrawalIn } from './change.ts'
-import {
-  checkDuration,
-  checkHolder,
-  checkId,
-  checkOneOf,
-  checkSuspects,
-  checkWhole,
-  maxEventBytes,
-  maxNoteBytes,
-  readList,
-} from './checks.ts'
+import { checkDuration, checkId, checkOneOf, checkWhole, maxEventBytes, maxNoteBytes, readList } from './checks.ts'
 import type { PreparedChange, PreparedDeadline, PreparedResolve, StoredAttrs, StoredCallWrite, Wake } from './driver.ts'
 import { noDeadline } from './flow-call.ts'
+import { readAcquire } from './read-limits.ts'
 import { type ConversationAttrs, callKinds, conversationStatuses, type Parent, type ToolCallWrite } from './records.ts'
 import { encodeMeta, encodeNotice, openerIn } from './rows.ts'
 import { withTitle } from './title-of-change.ts'
@@ -63,11 +54,7 @@ export function prepareChange(input: Change, options: PrepareOptions = {}): Prep
   if (change.digest !== undefined) checkId('digest', change.digest)
   if (change.lease === 'release' && change.epoch === undefined)
     throw new InvalidArgumentError('lease', "can only be released with its 'epoch'")
-  if (change.acquire) {
-    checkHolder(change.acquire.holder)
-    checkDuration('ttlMs', change.acquire.ttlMs)
-    checkSuspects(change.acquire.suspects)
-  }
+  const acquires = change.acquire ? readAcquire(change.acquire) : null
   checkDistinct(
     'calls',
     change.calls?.map((call) => call.id),
@@ -116,7 +103,7 @@ export function prepareChange(input: Change, options: PrepareOptions = {}): Prep
     attrs,
     wake,
     releasesLease: change.lease === 'release',
-    acquires: change.acquire ? { ...change.acquire, suspects: change.acquire.suspects ?? true } : null,
+    acquires,
     creates,
     // A log takes a seed only as its first event.
     seeds: change.events[0]?.type === 'seeded',
@@ -312,7 +299,7 @@ function readChange(input: Change): Change {
     events: readList('events', events!).map(readEvent),
     ...(calls ? { calls: readList('calls', calls).map((call) => membersOf('call', call, ofCall)) } : {}),
     ...(resolve ? { resolve: readList('resolve', resolve).map((item) => membersOf('resolve', item, ofResolve)) } : {}),
-    ...(acquire ? { acquire: membersOf('acquire', acquire, ['holder', 'ttlMs', 'suspects']) } : {}),
+    ...(acquire ? { acquire: membersOf('acquire', acquire, ['holder', 'ttlMs', 'suspects', 'limits']) } : {}),
     ...(wakeAt === undefined ? {} : { wakeAt: readWake(wakeAt) }),
     ...(conversation ? { conversation: readAttrs(conversation) } : {}),
   }

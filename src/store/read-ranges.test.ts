@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import {
   readBounds,
-  readDueWork,
   readFilter,
   readKnownLeases,
   readModelCallRange,
@@ -10,6 +9,7 @@ import {
   readSlice,
   readWatchedLogs,
 } from './checks.ts'
+import { readDueWork } from './read-limits.ts'
 
 const bounds = { limit: 1, maxBytes: 1 }
 const lease = { tenant: 't', id: 'c', epoch: 0, seq: 0 }

@@ -48,7 +48,7 @@ test.each([
 test('a lost lease is reported when the commit that would have released it is refused', async () => {
   const { store, driver, epoch, known, acknowledge } = await storeThatAnswersLate()
   await driver.releaseLease('default', 'chat', epoch)
-  await driver.claimLease('default', 'chat', 'other', 60_000, { suspects: true })
+  await driver.claimLease('default', 'chat', 'other', 60_000, { suspects: true, limits: {} })
   acknowledge()
   expect(await store.commit('chat', { events: [], epoch, lease: 'release' })).toMatchObject({ conflict: 'epoch' })
   expect((await store.keepLeases('node', 60_000, known)).lost).toEqual([{ tenant: 'default', id: 'chat', epoch }])

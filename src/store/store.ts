@@ -2,6 +2,7 @@ import type { Json } from '../base/json.ts'
 import type { BlobRef } from '../log/blob-ref.ts'
 import type { LogEvent, NewEvent } from '../log/events.ts'
 import type { ConversationStatus, FsmState } from '../log/fsm-state.ts'
+import type { Accounts } from './accounts.ts'
 import type { Change, CommitResult } from './change.ts'
 import type { ClaimedDue, DueClaim } from './claim-due.ts'
 import type { Jobs } from './jobs.ts'
@@ -25,6 +26,7 @@ import type {
   ToolCall,
   ToolCallWrite,
 } from './records.ts'
+import type { DueLimits } from './slots.ts'
 import type { Steering } from './steering.ts'
 import type { Upkeep } from './upkeep.ts'
 
@@ -34,7 +36,10 @@ export type Store = TenantStore & {
   readonly durable: boolean
   /** The same data for one tenant; the root's own methods act on tenant 'default'. Does no I/O. */
   forTenant(tenant: string): TenantStore
-  /** Conversations of any tenant whose wake-up is due and that have no holder, the longest due first. */
+  /**
+   * Conversations of any tenant whose wake-up is due and that have no holder: one of each tenant, then the second of each, and so on; of a tenant those that are
+   * due longest. Where there are more tenants than `limit`, the next search goes on with the others.
+   */
   dueWork(query: DueWorkQuery): Promise<ConversationRef[]>
   /**
    * Takes the leases of due conversations, the longest due first. What was found so is not certain to be all: what others are taking is left out. Where it rejects, leases may have
@@ -62,6 +67,8 @@ export type Store = TenantStore & {
   readonly jobs?: Jobs
   /** What subscribers are told. Absent when the backend does not offer it. */
   readonly outbox?: Outbox
+  /** What nodes share to keep limits. Absent when the backend does not offer it. */
+  readonly accounts?: Accounts
   /** What is live, for the other processes of a fleet. Absent when the backend does not offer it. */
   readonly liveBus?: LiveBus
   /** Which processes there are. Absent when the backend does not offer it. */
@@ -82,6 +89,8 @@ export type DueWorkQuery = {
    * How long the caller's leases last. Where the store's clock was put back, no lease lasts longer than three times that. Default: leases are left as they are.
    */
   readonly leaseMs?: number
+  /** Conversations for which no slot is free are left out. Default: no limits. */
+  readonly limits?: DueLimits
 }
 
 /** A log has grown up to `seq`, or may have. */

@@ -16,14 +16,12 @@ import type { BlobRef } from '../log/blob-ref.ts'
 import { decode, encode } from '../log/codec.ts'
 import { isOwnersEvent } from '../log/event-roles.ts'
 import type { LogEvent } from '../log/events.ts'
-import { type Change, type CommitResult, eventsOfEnd } from './change.ts'
+import { type Change, type CommitResult, eventsOfEnd, written } from './change.ts'
 import {
   checkDuration,
-  checkHolder,
   checkId,
   checkNewId,
   checkOneOf,
-  checkSuspects,
   checkWhole,
   isDotSegment,
   readBounds,
@@ -39,6 +37,7 @@ import { noDeadline, ofSession } from './flow-call.ts'
 import type { ClaimOptions, ClaimOutcome } from './lease.ts'
 import { eventPage } from './log-pages.ts'
 import { finalStatuses, type PrepareOptions, prepareChange } from './prepare-change.ts'
+import { readAcquire } from './read-limits.ts'
 import {
   decodeCall,
   decodeConversation,
@@ -174,12 +173,10 @@ export function createTenantStore(context: StoreContext, tenant: string): Tenant
   }
 
   async function claimLease(id: string, holder: string, ttlMs: number, options?: ClaimOptions): Promise<ClaimOutcome> {
-    const { suspects } = readOptions('options', options, ['suspects'])
+    const { suspects, limits } = readOptions('options', options, ['suspects', 'limits'])
     checkId('conversation id', id)
-    checkHolder(holder)
-    checkDuration('ttlMs', ttlMs)
-    checkSuspects(suspects)
-    const outcome = await driver.claimLease(tenant, id, holder, ttlMs, { suspects: suspects ?? true })
+    const { holder: _, ttlMs: __, ...claim } = readAcquire({ holder, ttlMs, suspects, limits })
+    const outcome = await driver.claimLease(tenant, id, holder, ttlMs, claim)
     if (outcome.type === 'taken') leases.add({ tenant, id, holder, epoch: outcome.epoch })
     return outcome
   }
@@ -391,8 +388,4 @@ function unmerged(id: string, error: unknown): never {
 
 function isWritten({ type }: CommitOutcome): boolean {
   return type === 'ok'
-}
-
-function written({ at, epoch }: { at?: number; epoch?: number }): { at?: number; epoch?: number } {
-  return { ...(at === undefined ? {} : { at }), ...(epoch === undefined ? {} : { epoch }) }
 }

@@ -12,6 +12,7 @@ import { forkCalls, forkDormancy } from './conformance/fork-calls.ts'
 import { forkLog, movedLogs } from './conformance/fork-log.ts'
 import { jobs } from './conformance/jobs.ts'
 import { leasesAndEpochs } from './conformance/leases-and-epochs.ts'
+import { limits } from './conformance/limits.ts'
 import { nodes } from './conformance/nodes.ts'
 import { outbox } from './conformance/outbox.ts'
 import { owners } from './conformance/owners.ts'
@@ -117,6 +118,7 @@ const promises: readonly ((suite: Suite) => void)[] = [
   reopening,
   upkeep,
   outbox,
+  limits,
   jobs,
   nodes,
   pauses,

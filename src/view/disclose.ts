@@ -267,6 +267,8 @@ function withoutErrors(event: LogEvent, disclosure: Disclosure): LogEvent {
     }
     case 'scope_missing':
       return { ...event, content: { ...event.content, reason: hiddenScope } }
+    case 'tool_asked':
+      return { ...event, content: { ...event.content, state: null } }
     case 'state_refused':
       return { ...event, content: { ...event.content, reason: hiddenRefusal } }
     case 'seeded':

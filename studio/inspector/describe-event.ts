@@ -13,6 +13,8 @@ export function describeEvent(event: LogEvent): string {
       return `${event.content.name} ${compact(event.content.args)}`
     case 'tool_started':
       return event.content.attempt > 1 ? `attempt ${event.content.attempt}` : ''
+    case 'tool_asked':
+      return `round ${event.content.round}`
     case 'suspension':
       return `${event.content.kind}${event.content.round > 1 ? `, round ${event.content.round}` : ''}`
     case 'resolution': {

@@ -347,6 +347,7 @@ const marks: Readonly<Record<string, string>> = {
   attempt_discarded: 'attempt broke off',
   deadline_moved: 'deadline moved',
   halted_by: 'tool halts the turn',
+  tool_asked: 'tool asks',
   scope_missing: 'waits for a scope',
   state_set: 'state set',
   state_refused: 'state refused',

@@ -16,6 +16,7 @@ const programs = {
   'child-crashes': { stores: ['sqlite', 'postgres'], shortRounds: 24 },
   'flow-kills': { stores: ['sqlite', 'postgres'], shortRounds: 16 },
   provider: { stores: ['sqlite', 'postgres'], shortRounds: 104 },
+  'mcp-kills': { stores: ['sqlite'], shortRounds: 6 },
   subscribers: { stores: ['sqlite', 'postgres'], shortRounds: 600 },
   'lost-acknowledgement': { stores: ['postgres'], shortRounds: 10 },
   fleet: { stores: ['postgres'], fullMinutes: 10 },

@@ -234,6 +234,7 @@ const runtimeVerbs: Table<Runtime> = {
   removeSubscriber: ({ runtime }) => [(hostile) => runtime.removeSubscriber(hostile)],
   deleteTenant: ({ runtime }) => [(hostile) => runtime.deleteTenant(hostile)],
   signedFiles: ({ runtime }) => [(hostile) => runtime.signedFiles.open('c', '0'.repeat(64), hostile)],
+  signedStates: ({ runtime }) => [async (hostile) => runtime.signedStates.isSigned('text', hostile)],
   agents: none,
   conversation: ({ runtime }) => [
     (hostile) => runtime.conversation(hostile, { agent: 'clerk' }).send('x'),
@@ -316,6 +317,7 @@ const runtimeVerbs: Table<Runtime> = {
 
 const inspectVerbs: Table<Inspection> = {
   record: none,
+  waitsFor: none,
   work: none,
   modelCalls: ({ runtime }) => [
     (hostile) => runtime.inspect('c').modelCalls(hostile),

@@ -61,6 +61,29 @@ const methods: Readonly<Record<keyof Store, Attempts>> = {
       (hostile) => outbox.removeSubscriber(hostile),
     ]
   },
+  accounts: (store) => {
+    const accounts = store.accounts!
+    const spending = { requests: 1, tokens: 1 }
+    const request = {
+      ...{ account: 'a', limits: { requests: null, tokens: null } },
+      ...{ need: spending, want: spending, returned: null },
+    }
+    return [
+      (hostile) => accounts.borrow(hostile),
+      (hostile) => accounts.borrow({ ...request, account: hostile }),
+      (hostile) => accounts.borrow({ ...request, limits: hostile }),
+      (hostile) => accounts.borrow({ ...request, limits: { requests: hostile, tokens: hostile } }),
+      (hostile) => accounts.borrow({ ...request, need: hostile }),
+      (hostile) => accounts.borrow({ ...request, want: { requests: hostile, tokens: 1 } }),
+      (hostile) => accounts.borrow({ ...request, returned: hostile }),
+      (hostile) => accounts.borrow({ ...request, returned: { ...spending, minute: hostile } }),
+      (hostile) => accounts.pause(hostile, 1),
+      (hostile) => accounts.pause('a', hostile),
+      (hostile) => accounts.held(hostile),
+      (hostile) => accounts.held({ tenant: hostile, id: 'c', agent: null, account: null }),
+      (hostile) => accounts.held({ tenant: 'default', id: hostile, agent: null, account: null }),
+    ]
+  },
   appendEvent: (store) => [
     (hostile) => store.appendEvent(hostile, said),
     (hostile) => store.appendEvent('a', hostile),

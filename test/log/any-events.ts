@@ -154,6 +154,7 @@ const contents: { readonly [Type in EventType]: fc.Arbitrary<unknown> } = {
     usage: fc.constantFrom({}, { inputTokens: 3, outputTokens: 4 }),
     code: fc.constant('model_interrupted'),
   }),
+  tool_asked: fc.record({ callId, round: small, state: value }),
   halted_by: fc.record({ callId, reason: fc.constantFrom('handed over', '') }),
   scope_missing: fc.record({ turnId, who, reason: text }),
   state_set: fc.record(

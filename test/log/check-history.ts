@@ -141,7 +141,9 @@ function checkStart(call: CallState, attempt: number): void {
   const approval = call.rounds.find((round) => round.kind === 'approval')?.resolution
   const isApproved = approval?.status === 'resolved' && approval.value !== false
   must(!call.gated || isApproved, `${place}: it was not approved`)
-  if (attempt === 1) return
+  const asked = call.rounds.at(-1)
+  const isAnswered = asked?.toolState !== undefined && asked.resolution?.status === 'resolved'
+  if (attempt === 1 || (isAnswered && asked.resolution!.seq > call.startedSeq)) return
   must(call.ifInterrupted !== 'report', `${place}: it must not run twice`)
   must(call.ifInterrupted !== 'rerun' || attempt <= 3, `${place}: it may be tried three times`)
   const decision = call.rounds.at(-1)?.resolution

@@ -67,8 +67,8 @@ const planted: readonly (readonly [name: string, file: string, find: string, rep
   [
     'postgres: named conversations are taken though they are held',
     'src/store/postgres/claim-due.ts',
-    'WHERE c.wake_at <= ${now} AND ${isFree} AND ${mayTake} LIMIT $4 ${lock}`',
-    'WHERE c.wake_at <= ${now} AND ${mayTake} LIMIT $4 ${lock}`',
+    'AND (c.epoch IS NULL OR c.leased_until <= ${nowMs} AND ${isSuspect} IS NOT TRUE) AND ${mayTake}',
+    'AND ${mayTake}',
     postgres(named),
   ],
   [

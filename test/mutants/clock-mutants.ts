@@ -98,8 +98,8 @@ export const clockMutants: readonly Mutant[] = [
     edits: [
       {
         file: 'src/store/memory/memory-store.ts',
-        find: '...choice.query, leaseMs: ttlMs',
-        replace: '...choice.query',
+        find: 'watchedNow(ttlMs)',
+        replace: 'watchedNow(undefined)',
       },
     ],
     killedBy: [died],

@@ -113,7 +113,7 @@ export const contractMutants: readonly Mutant[] = [
         replace: 'content: event.content } as NewEvent',
       },
     ],
-    killedBy: [memory('an event whose content.title is wrong is refused with its name (34: titled)')],
+    killedBy: [memory('an event whose content.title is wrong is refused with its name (36: titled)')],
   },
   {
     name: 'an event of an unknown type is written',

@@ -24,7 +24,9 @@ import { inspectorMutants } from './inspector-mutants.ts'
 import { keptMutants } from './kept-mutants.ts'
 import { lastingMutants } from './lasting-mutants.ts'
 import { leaseMutants } from './lease-mutants.ts'
+import { limitsMutants } from './limits-mutants.ts'
 import { liveMutants } from './live-mutants.ts'
+import { mcpMutants } from './mcp-mutants.ts'
 import type { Mutant } from './mutant.ts'
 import { noteMutants } from './note-mutants.ts'
 import { operatorMutants } from './operator-mutants.ts'
@@ -96,7 +98,9 @@ export const mutants: readonly Mutant[] = [
   ...liveMutants,
   ...baseMutants,
   ...lastingMutants,
+  ...limitsMutants,
   ...poisonMutants,
+  ...mcpMutants,
   ...noteMutants,
   ...sessionMutants,
   ...restoreMutants,

@@ -60,8 +60,8 @@ export const poisonMutants: readonly Mutant[] = [
     edits: [
       {
         file: 'src/store/sqlite/commit-change.ts',
-        find: "return { lease: forgetsLapses ? { ...before, lapsed: [] } : 'as it is', epoch: null }",
-        replace: "return { lease: 'as it is', epoch: null }",
+        find: "forgetsLapses ? { ...before, lapsed: [] } : 'as it is'",
+        replace: "'as it is'",
       },
     ],
     killedBy: [sqlite(forgets)],
@@ -124,11 +124,10 @@ export const poisonMutants: readonly Mutant[] = [
     name: 'poison: sqlite: all that has lapses is due, however few are asked for',
     edits: [
       {
-        file: 'src/store/sqlite/leases.ts',
-        find: 'return sorted([...free, ...sorted(suspected).slice(0, suspects)])',
-        replace: 'return sorted([...free, ...suspected])',
+        file: 'src/store/sqlite/find-due.ts',
+        find: 'rows(`${isSuspect} IS TRUE`, suspects).slice(0, suspects)',
+        replace: 'rows(`${isSuspect} IS TRUE`, limit)',
       },
-      { file: 'src/store/sqlite/leases.ts', find: 'now, agent, now, suspects)', replace: 'now, agent, now, limit)' },
     ],
     killedBy: [sqlite(due)],
   },
@@ -137,8 +136,8 @@ export const poisonMutants: readonly Mutant[] = [
     edits: [
       {
         file: 'src/engine/lease/claims.ts',
-        find: 'return this.hasPlaceForSuspect ? this.#takeSuspect(ref) : null',
-        replace: 'return this.#takeSuspect(ref)',
+        find: 'return this.hasPlaceForSuspect ? this.#takeSuspect(ref, name) : null',
+        replace: 'return this.#takeSuspect(ref, name)',
       },
     ],
     killedBy: [claims('of what has lapses one is held at a time, and the next when it is let go')],

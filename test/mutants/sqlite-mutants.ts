@@ -162,8 +162,8 @@ export const sqliteMutants: readonly Mutant[] = [
     edits: [
       {
         file: 'src/store/sqlite/leases.ts',
-        find: 'epoch: () => nextEpoch(db) }',
-        replace: 'epoch: () => (found.lease?.holder === holder ? found.lease.epoch : nextEpoch(db)) }',
+        find: 'epoch: () => nextEpoch(db)',
+        replace: 'epoch: () => (found.lease?.holder === holder ? found.lease.epoch : nextEpoch(db))',
       },
     ],
     killedBy: [suite('epochs come from one counter of the whole store and grow with each acquisition')],
@@ -219,8 +219,8 @@ export const sqliteMutants: readonly Mutant[] = [
     edits: [
       {
         file: 'src/store/sqlite/migrate.ts',
-        find: 'WHERE wake_at IS NOT NULL OR lease_holder IS NOT NULL',
-        replace: 'WHERE wake_at IS NOT NULL',
+        find: '(lease_holder, agent, tenant, wake_at) WHERE wake_at IS NOT NULL OR lease_holder IS NOT NULL',
+        replace: '(lease_holder, agent, tenant, wake_at) WHERE wake_at IS NOT NULL',
       },
     ],
     killedBy: [
@@ -234,7 +234,7 @@ export const sqliteMutants: readonly Mutant[] = [
     name: 'sqlite: what a dead holder had is never found',
     edits: [
       {
-        file: 'src/store/sqlite/leases.ts',
+        file: 'src/store/sqlite/find-due.ts',
         find: 'lease_holder IS NOT NULL AND lease_until <= ?',
         replace: 'lease_holder IS NOT NULL AND lease_until <= ? - 1e12',
       },

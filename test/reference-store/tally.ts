@@ -88,7 +88,17 @@ export const allMethods = Object.keys({
 } satisfies Record<
   Exclude<
     keyof Store,
-    'announce' | 'changedSince' | 'durable' | 'jobs' | 'liveBus' | 'nodes' | 'outbox' | 'steering' | 'tally' | 'upkeep'
+    | 'accounts'
+    | 'announce'
+    | 'changedSince'
+    | 'durable'
+    | 'jobs'
+    | 'liveBus'
+    | 'nodes'
+    | 'outbox'
+    | 'steering'
+    | 'tally'
+    | 'upkeep'
   >,
   0
 >)

@@ -7,6 +7,7 @@ import { type Scope, systemScope } from '../../src/define/scope.ts'
 import { createNode } from '../../src/engine/node.ts'
 import { Owner } from '../../src/engine/turn/owner.ts'
 import type { TurnContext } from '../../src/engine/turn/turn-context.ts'
+import { TurnTools } from '../../src/engine/turn/turn-tools.ts'
 import type { NewEvent } from '../../src/log/events.ts'
 import { loadWhole } from '../../src/store/working-sets.ts'
 import { scriptedModel } from '../../src/testing/scripted-model.ts'
@@ -34,6 +35,7 @@ export async function owningConversation(agent: Agent, events: readonly NewEvent
   const { channels, workingSets } = node
   const context: TurnContext = {
     ...{ node, ref: { tenant, id }, agent, store },
+    tools: new TurnTools(agent, node),
     channel: channels.of(tenant, id),
     live: channels.of(tenant, id).voice(lease.epoch),
     scopes: {

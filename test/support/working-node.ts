@@ -68,7 +68,7 @@ export function nodeSettings(store: Store, clock: Clock): NodeSettings {
     liveBus: null,
     ...{ agents: new Map(), addressable: new Map(), flows: new FlowRegistry([]) },
     scope: {},
-    ...{ leaseMs: 9_000, pollMs: 10, maxConcurrentTurns: 256, missingToolMs: 600_000 },
+    ...{ leaseMs: 9_000, pollMs: 10, maxConcurrentTurns: 256, limits: {}, missingToolMs: 600_000 },
   }
 }
 

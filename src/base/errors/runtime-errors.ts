@@ -153,6 +153,16 @@ export class ScopeNotRestorableError extends PerdureError {
   }
 }
 
+/** A server of `mcpTools` failed. No verb throws it: it is the error of a call, and of what `mcpTools` logs. */
+export class McpServerError extends PerdureError {
+  constructor(server: string, problem: string, options: { readonly mayHaveActed?: boolean } = {}) {
+    const effect = options.mayHaveActed ? ' The call may have taken effect.' : ''
+    super('mcp_server_failed', `The MCP server '${server}' ${problem}.${effect} Look at the server.`, {
+      retryable: true,
+    })
+  }
+}
+
 /** The runtime was closed. The store may still be open. */
 export class RuntimeClosedError extends PerdureError {
   constructor() {

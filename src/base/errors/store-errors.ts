@@ -184,6 +184,16 @@ export class OutboxUnsupportedError extends PerdureError {
   }
 }
 
+/** The store does not count slots and budgets, which limits need. */
+export class LimitsUnsupportedError extends PerdureError {
+  constructor() {
+    super(
+      'limits_unsupported',
+      'This store cannot keep limits: its driver does not offer `accounts`. Use a store whose driver does, or leave `limits` and `account` out.',
+    )
+  }
+}
+
 /** The store keeps no bulk jobs. */
 export class JobsUnsupportedError extends PerdureError {
   constructor() {

@@ -1,4 +1,5 @@
 import { CommandLineError } from '../../base/errors/cli-errors.ts'
+import type { Secret } from '../../base/signer.ts'
 import type { Client } from '../../client/create-client.ts'
 import type { Output } from '../output.ts'
 import { serverAccess } from './server-access.ts'
@@ -48,5 +49,7 @@ export type Target = Pick<Client, 'conversation' | 'conversations' | 'inbox' | '
   readonly place: string
   /** The names of the agents whose code is here; null on a server, which keeps them to itself. */
   readonly agents: readonly string[] | null
+  /** The secret in the config. */
+  readonly secret?: Secret | undefined
   close(): Promise<void>
 }

@@ -34,6 +34,7 @@ export async function openStoreTarget(
     kind: 'store',
     place,
     agents: loaded?.config.agents.map(({ name }) => name) ?? [],
+    secret: loaded?.config.secret,
     async close() {
       close()
       await runtime.close({ drainMs: work ? 10_000 : 0 })

@@ -171,6 +171,8 @@ export function eventText(event: LogEvent): string {
       return `${event.content.name} ${excerpt(event.content.args, false)}`
     case 'tool_started':
       return event.content.attempt > 1 ? `attempt ${event.content.attempt}` : ''
+    case 'tool_asked':
+      return `round ${event.content.round}`
     case 'suspension':
       return event.content.kind
     case 'resolution':

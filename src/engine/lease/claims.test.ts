@@ -42,54 +42,54 @@ function claiming(lapses: Record<string, number>) {
     new Lease(held, given, askedAt, { clock, leaseMs: 1_000, renew: async () => {}, onLost: () => {} })
   const leases = { holding, lookForStrays: () => void (counts.strays += 1) } as unknown as LeaseKeeper
   const logger = { ...silentLogger, error: (message: string) => void errors.push(message) }
-  const node = { store, holder: 'one', leaseMs: 1_000, clock, logger }
+  const node = { store, holder: 'one', leaseMs: 1_000, clock, logger, turnLimits: null }
   const claims = new Claims(node, leases, () => void (counts.freed += 1))
   return { claims, asked, errors, counts, lapses, clock }
 }
 
 test('what has no lapses is taken by one claim, however many are held', async () => {
   const { claims, asked } = claiming({ a: 0, b: 0 })
-  expect((await claims.take(ref('a')))?.epoch).toBe(1)
-  expect((await claims.take(ref('b')))?.epoch).toBe(2)
+  expect((await claims.take(ref('a'), 'a'))?.epoch).toBe(1)
+  expect((await claims.take(ref('b'), 'a'))?.epoch).toBe(2)
   expect(asked).toEqual(['a without lapses', 'b without lapses'])
   expect(claims.hasPlaceForSuspect).toBe(true)
 })
 
 test('of what has lapses one is held at a time, and the next when it is let go', async () => {
   const { claims, counts } = claiming({ a: 1, b: 2, innocent: 0 })
-  const [first, second] = await Promise.all([claims.take(ref('a')), claims.take(ref('b'))])
+  const [first, second] = await Promise.all([claims.take(ref('a'), 'a'), claims.take(ref('b'), 'a')])
   expect([first === null, second === null]).toEqual([false, true])
   expect(claims.hasPlaceForSuspect).toBe(false)
-  expect(await claims.take(ref('innocent'))).not.toBe(null)
+  expect(await claims.take(ref('innocent'), 'a')).not.toBe(null)
   claims.leave(ref('innocent'))
   claims.leave(ref('b'))
   expect(counts.freed).toBe(0)
   claims.leave(ref('a'))
   expect(counts.freed).toBe(1)
-  expect(await claims.take(ref('b'))).not.toBe(null)
+  expect(await claims.take(ref('b'), 'a')).not.toBe(null)
 })
 
 test('one with lapses that is held for 5 minutes makes place for the next: should the process end now, it is no lapse', async () => {
   const { claims, counts, clock } = claiming({ a: 1, b: 2, c: 1 })
-  await claims.take(ref('a'))
+  await claims.take(ref('a'), 'a')
   await clock.advance(5 * 60_000 - 1)
-  expect([claims.hasPlaceForSuspect, await claims.take(ref('b'))]).toEqual([false, null])
+  expect([claims.hasPlaceForSuspect, await claims.take(ref('b'), 'a')]).toEqual([false, null])
   await clock.advance(1)
   expect([claims.hasPlaceForSuspect, counts.freed]).toEqual([true, 1])
-  expect(await claims.take(ref('b'))).not.toBe(null)
+  expect(await claims.take(ref('b'), 'a')).not.toBe(null)
   // The one before is let go, and has no place to leave any more.
   claims.leave(ref('a'))
   expect([claims.hasPlaceForSuspect, counts.freed]).toEqual([false, 1])
   claims.leave(ref('b'))
   await clock.advance(60_000)
-  expect(await claims.take(ref('c'))).not.toBe(null)
+  expect(await claims.take(ref('c'), 'a')).not.toBe(null)
   await clock.advance(5 * 60_000 - 1)
   expect(claims.hasPlaceForSuspect).toBe(false)
 })
 
 test('what has no lapses any more when it is claimed takes no place', async () => {
   const { claims, lapses, asked } = claiming({ a: 1 })
-  const taking = claims.take(ref('a'))
+  const taking = claims.take(ref('a'), 'a')
   // The process that had it lives, and has taken its lapse back.
   while (asked.length === 0) await Promise.resolve()
   lapses['a'] = 0
@@ -99,17 +99,17 @@ test('what has no lapses any more when it is claimed takes no place', async () =
 
 test('what is quarantined by the claim is told of, and takes no place', async () => {
   const { claims, errors } = claiming({ poison: 5 })
-  expect(await claims.take(ref('poison'))).toBe(null)
+  expect(await claims.take(ref('poison'), 'a')).toBe(null)
   expect(errors).toEqual(['a conversation was quarantined: the last processes that worked on it ended while doing so'])
   expect(claims.hasPlaceForSuspect).toBe(true)
 })
 
 test('a claim that fails takes no place, and what it may have left behind is looked for', async () => {
   const { claims, counts, lapses } = claiming({ a: 1 })
-  const taking = claims.take(ref('a'))
+  const taking = claims.take(ref('a'), 'a')
   delete lapses['a']
   await expect(taking).rejects.toThrow('away')
-  await expect(claims.take(ref('unknown'))).rejects.toThrow('away')
+  await expect(claims.take(ref('unknown'), 'a')).rejects.toThrow('away')
   expect(counts).toEqual({ strays: 2, freed: 0 })
   expect(claims.hasPlaceForSuspect).toBe(true)
 })
@@ -122,7 +122,7 @@ test('of many that are claimed at once one has lapses, and keeps the place until
   expect(ids(await claims.takeDue(request))).toEqual(['a', 'c'])
   expect(claims.hasPlaceForSuspect).toBe(false)
   expect(ids(await claims.takeDue(request))).toEqual(['c'])
-  expect(await claims.take(ref('b'))).toBe(null)
+  expect(await claims.take(ref('b'), 'a')).toBe(null)
   claims.leave(ref('a'))
   expect([claims.hasPlaceForSuspect, counts.freed]).toEqual([true, 1])
 })

@@ -5,7 +5,7 @@ import type { Moment } from '../lease-request.ts'
 import type { EngineNode } from '../node.ts'
 import { type HeldLease, type LeaseKeeper, momentOf } from './lease-keeper.ts'
 
-type ClaimingNode = Pick<EngineNode, 'store' | 'holder' | 'leaseMs' | 'clock' | 'logger'>
+type ClaimingNode = Pick<EngineNode, 'store' | 'holder' | 'leaseMs' | 'clock' | 'logger' | 'turnLimits'>
 
 type Claimed = { readonly lease: HeldLease; readonly lapses: number }
 
@@ -41,11 +41,11 @@ export class Claims {
     return this.#suspect === null
   }
 
-  /** Null when another node has it, or when it is a suspect and another suspect is held. */
-  async take(ref: ConversationRef): Promise<HeldLease | null> {
-    const claimed = await this.#claim(ref, false)
+  /** Null when another node has it, when there is no slot for it, or when it is a suspect and another suspect is held. `name`: of its agent or flow. */
+  async take(ref: ConversationRef, name: string): Promise<HeldLease | null> {
+    const claimed = await this.#claim(ref, name, false)
     if (claimed !== 'suspect') return claimed?.lease ?? null
-    return this.hasPlaceForSuspect ? this.#takeSuspect(ref) : null
+    return this.hasPlaceForSuspect ? this.#takeSuspect(ref, name) : null
   }
 
   /**
@@ -53,12 +53,13 @@ export class Claims {
    * released, and its conversation left.
    */
   async takeDue(request: Pick<DueClaim, 'agents' | 'limit' | 'except' | 'only'>): Promise<TakenDue[]> {
-    const { store, holder, leaseMs, clock, logger } = this.#node
+    const { store, holder, leaseMs, clock, logger, turnLimits } = this.#node
     const suspects = this.hasPlaceForSuspect && !request.only ? 1 : 0
     if (suspects > 0) this.#suspect = notKnownYet
     const askedAt = momentOf(clock)
     try {
-      const found = await store.claimDue({ ...request, holder, ttlMs: leaseMs, suspects })
+      const limited = turnLimits ? { limits: turnLimits.forSearch() } : {}
+      const found = await store.claimDue({ ...request, holder, ttlMs: leaseMs, suspects, ...limited })
       for (const one of found)
         if (one.type === 'quarantined') logger.error(quarantinedMessage, { tenant: one.tenant, id: one.id })
       const taken = found.flatMap((one) => (one.type === 'taken' ? [{ ...one, askedAt }] : []))
@@ -81,9 +82,9 @@ export class Claims {
     this.#onPlaceFree()
   }
 
-  async #takeSuspect(ref: ConversationRef): Promise<HeldLease | null> {
+  async #takeSuspect(ref: ConversationRef, name: string): Promise<HeldLease | null> {
     this.#suspect = conversationKey(ref.tenant, ref.id)
-    const claimed = await this.#claim(ref, true).catch((error: unknown) => {
+    const claimed = await this.#claim(ref, name, true).catch((error: unknown) => {
       // Not by `leave`, which has the worker look for more at once: that would fail, too.
       this.#suspect = null
       throw error
@@ -99,11 +100,12 @@ export class Claims {
     this.#callOff = this.#node.clock.after(lapseWithinMs, () => this.leave(ref))
   }
 
-  async #claim(ref: ConversationRef, suspects: boolean): Promise<Claimed | 'suspect' | null> {
-    const { store, holder, leaseMs, clock, logger } = this.#node
+  async #claim(ref: ConversationRef, name: string, suspects: boolean): Promise<Claimed | 'suspect' | null> {
+    const { store, holder, leaseMs, clock, logger, turnLimits } = this.#node
     const askedAt = momentOf(clock)
+    const limited = turnLimits ? { limits: turnLimits.forClaim(ref.tenant, name) } : {}
     try {
-      const outcome = await store.forTenant(ref.tenant).claimLease(ref.id, holder, leaseMs, { suspects })
+      const outcome = await store.forTenant(ref.tenant).claimLease(ref.id, holder, leaseMs, { suspects, ...limited })
       if (outcome.type === 'quarantined') {
         logger.error(quarantinedMessage, ref)
       }

@@ -4,7 +4,10 @@ import type { EngineNode } from '../node.ts'
 import type { Claims, TakenDue } from './claims.ts'
 import type { SkippedConversations } from './skipped-conversations.ts'
 
-type SearchingNode = Pick<EngineNode, 'store' | 'holder' | 'agents' | 'flows' | 'clock' | 'pollMs' | 'warnOfStore'>
+type SearchingNode = Pick<
+  EngineNode,
+  'store' | 'holder' | 'agents' | 'flows' | 'clock' | 'pollMs' | 'warnOfStore' | 'turnLimits'
+>
 
 /** What the search asks of the worker, and tells it. */
 export type Searcher = {
@@ -78,9 +81,10 @@ export class WorkSearch {
     return this.#claiming
   }
 
-  /** This process was named for a conversation that is due. Nothing else is looked for. */
+  /** This process was named for a conversation that is due. Nothing else is looked for, except under limits: then free slots are for what is due longest. */
   lookFor(ref: ConversationRef): void {
-    if (this.#named.size < mostNamed) this.#named.set(conversationKey(ref.tenant, ref.id), ref)
+    if (!this.#node.turnLimits && this.#named.size < mostNamed)
+      this.#named.set(conversationKey(ref.tenant, ref.id), ref)
     else this.#lookAgain = true
     void this.#begin()
   }

@@ -21,6 +21,7 @@ import { WorkSearch } from './work-search.ts'
 
 /** A conversation this process works on. `lease` is null while it is asked for, `owner` while it is being loaded. */
 type Taken = {
+  readonly name: string
   lease: HeldLease | null
   owner: LogOwner | null
   done: Promise<unknown>
@@ -74,9 +75,7 @@ export class Worker implements WorkStarter {
     this.#search = new WorkSearch(node, this.#claims, this.#skipped, {
       room: () => this.#room,
       begin: (taken) => this.#begin(taken),
-      onFull: () => {
-        this.#isFull = true
-      },
+      onFull: () => void (this.#isFull = true),
     })
     this.#drain = new NodeDrain(node.clock, () => this.#taken.values())
     this.#shutdown = node.snapshots ? new ShutdownSnapshots(node) : null
@@ -114,12 +113,16 @@ export class Worker implements WorkStarter {
       name,
       acquire: () => {
         const canTake = !this.#taken.has(key) && this.#room > 0 && !this.#isClosed && !this.#leases.isGivingBack(ref)
-        if (name === null || !canTake) return {}
+        const { turnLimits } = this.#node
+        if (name === null || !canTake || turnLimits?.areOthersFirst(ref.tenant, name)) return {}
         askedAt = momentOf(this.#node.clock)
-        return { acquire: { holder: this.#node.holder, ttlMs: this.#node.leaseMs, suspects: false } }
+        const limited = turnLimits ? { limits: turnLimits.forClaim(ref.tenant, name) } : {}
+        return { acquire: { holder: this.#node.holder, ttlMs: this.#node.leaseMs, suspects: false, ...limited } }
       },
-      granted: (result, known = null) =>
-        result.epoch === undefined || !askedAt ? null : { epoch: result.epoch, askedAt, known },
+      granted: ({ epoch, limited }, known = null) => {
+        if (limited && name !== null) this.#node.turnLimits?.wasReached(limited, ref.tenant, name)
+        return epoch === undefined || !askedAt ? null : { epoch, askedAt, known }
+      },
       during: async (commit) => {
         const expected = this.#expected.get(key) ?? { commits: 0, hintedSeq: 0, startedEpoch: 0 }
         expected.commits += 1
@@ -145,7 +148,11 @@ export class Worker implements WorkStarter {
     // A commit that was repeated beside the first has the same lease. The one that is told of it later must not work under it again: it may have been given back.
     const isUsed = lease !== null && lease.epoch <= expected.startedEpoch
     if (lease && !isUsed) expected.startedEpoch = lease.epoch
-    if (name !== null) void this.take(ref, name, isUsed ? null : lease, expected.hintedSeq)
+    if (name === null) return
+    // It waits for a slot, and others may be due longer.
+    const waits = lease === null && this.#node.turnLimits?.isLimited(name)
+    if (!waits) void this.take(ref, name, isUsed ? null : lease, expected.hintedSeq)
+    else if (!this.#taken.has(conversationKey(ref.tenant, ref.id))) this.#look()
   }
 
   #stopExpecting(key: string): Expected {
@@ -171,7 +178,7 @@ export class Worker implements WorkStarter {
       return taken?.done
     }
     const given = lease ? this.#leases.holding(ref, lease.epoch, lease.askedAt) : null
-    const entry: Taken = { lease: given, owner: null, done: Promise.resolve(), hintedSeq, isDueAgain: false }
+    const entry: Taken = { name, lease: given, owner: null, done: Promise.resolve(), hintedSeq, isDueAgain: false }
     this.#taken.set(key, entry)
     this.#skipped.setProblem(ref, null)
     const letProcessEnd = this.#node.keepAlive.hold()
@@ -184,7 +191,8 @@ export class Worker implements WorkStarter {
     })
     const problem = await entry.done
     // Something came while it was being let go, or there was no room for another.
-    const hasMore = this.#isFull || entry.isDueAgain || entry.hintedSeq > (entry.owner?.lastSeq ?? 0)
+    const isSlotFree = this.#node.turnLimits?.isLimited(name) ?? false
+    const hasMore = isSlotFree || this.#isFull || entry.isDueAgain || entry.hintedSeq > (entry.owner?.lastSeq ?? 0)
     this.#isFull = false
     if (hasMore && !this.#isClosed) this.#look()
     return problem
@@ -265,7 +273,7 @@ export class Worker implements WorkStarter {
 
   async #holding(ref: ConversationRef, entry: Taken, work: Work, known: CommittedLog | null): Promise<unknown> {
     try {
-      entry.lease ??= await this.#claims.take(ref)
+      entry.lease ??= await this.#claims.take(ref, entry.name)
       if (entry.lease !== null) {
         failpoint('lease.after_acquire')
         await work(entry.lease, known, entry)

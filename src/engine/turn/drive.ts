@@ -11,6 +11,8 @@ import type { EngineNode } from '../node.ts'
 import { startTitle } from './background-calls.ts'
 import { Owner } from './owner.ts'
 import type { TurnContext } from './turn-context.ts'
+import { TurnTools } from './turn-tools.ts'
+import { mayCallModel } from './wait-for-account.ts'
 
 /** A conversation and the lease to work on it under. `known`: the log as the commit left it that brought the lease. */
 type Assignment = {
@@ -49,6 +51,7 @@ export async function workOnConversation(
     node,
     ref,
     agent,
+    tools: new TurnTools(agent, node),
     store,
     channel,
     live: channel.voice(lease.epoch),
@@ -109,6 +112,7 @@ export async function drive(owner: Owner): Promise<void> {
     if (step.type === 'model') {
       const mayBegin = !owner.pauses.isFurther(step.turnId) || (await mayBeginFurther(owner))
       if (!mayBegin) continue
+      if (!(await mayCallModel(owner))) continue
       owner.callModel(step)
     }
     if (owner.hasNews) continue

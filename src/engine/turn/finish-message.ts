@@ -4,6 +4,7 @@ import { HookError } from '../../base/errors/definition-errors.ts'
 import { PerdureError } from '../../base/errors/perdure-error.ts'
 import type { Json, JsonObject } from '../../base/json.ts'
 import { retryStore } from '../../base/retry.ts'
+import type { ToolSet } from '../../define/tool.ts'
 import { type Turn, turnOf } from '../../define/turn.ts'
 import { type Validation, validate, validateOutside } from '../../define/validate.ts'
 import type { AssistantPart } from '../../log/events.ts'
@@ -23,6 +24,8 @@ export type Streamed = {
   readonly seen: number
   readonly turn: Turn
   readonly turnState: TurnState
+  /** What the model could call. */
+  readonly toolSet: ToolSet
 }
 
 /** From what the model sent to an outcome: files into blobs, calls with their decisions, the object, the verdict of the post-hooks. */
@@ -60,9 +63,9 @@ export async function finishMessage(streamed: Streamed, context: TurnContext, si
 type Judged = Pick<MessageOutcome, 'verdict' | 'withheld'>
 
 async function judged(bare: MessageOutcome, streamed: Streamed, context: TurnContext): Promise<MessageOutcome> {
-  const { message, turn, turnState } = streamed
+  const { message, turn, turnState, toolSet } = streamed
   const preparation = { redact: context.node.redact, offered: turn.shape?.tools }
-  const preparing = message.calls.map((call) => prepareCall(call, context.agent.toolSet, turn, preparation))
+  const preparing = message.calls.map((call) => prepareCall(call, toolSet, turn, preparation))
   const calls = preparing.length === 0 ? [] : toldCutOff(await Promise.all(preparing), message.finishReason)
   const outcome = { ...bare, calls }
   const { output } = turnState.options

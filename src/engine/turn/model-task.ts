@@ -15,6 +15,7 @@ import type { ShapedBy } from '../../prompt/explain.ts'
 import { blobsNeeded, renderContext } from '../../prompt/render/render-context.ts'
 import { shapedAgent, shapeProblem } from '../../prompt/shaped-prompt.ts'
 import type { Delta, LiveContent } from '../../view/view.ts'
+import type { ModelGate, RunningCall } from '../limits/model-gate.ts'
 import { auditAttempts, turnRef } from './audit.ts'
 import { startSummary } from './background-calls.ts'
 import { chooseModel } from './choose-model.ts'
@@ -29,8 +30,11 @@ type ModelTask = {
   readonly turnId: string
   abort(): void
   /** What came of it; a partial message when it was aborted, null when there is none. Does not reject for anything a hook or provider does. */
-  readonly ended: Promise<Outcome | null>
+  readonly ended: Promise<Outcome | Postponed | null>
 }
+
+/** The provider asked to wait: the turn is let go until then. */
+type Postponed = { readonly type: 'postponed'; readonly inMs: number }
 
 /** What the task needs of the loop: the log as it is now, and a way to have an outcome committed before it goes on. */
 type Loop = {
@@ -41,18 +45,28 @@ type Loop = {
 type ModelStep = Extract<Step, { type: 'model' }>
 
 /** One model call of a turn: pre-hooks, rendering, the stream, the calls and the verdict on the message. */
-function callModel(step: ModelStep, context: TurnContext, loop: Loop): ModelTask {
+function callModel(step: ModelStep, context: TurnContext, loop: Loop, counted: RunningCall | null): ModelTask {
   const controller = new AbortController()
-  const ended = run(step, context, loop, controller.signal).catch((error: unknown): Outcome | null => {
+  const running = run(step, context, loop, { signal: controller.signal, counted })
+  const ended = running.catch((error: unknown): Outcome | null => {
     if (controller.signal.aborted) return null
     const { node, ref } = context
     node.logger.error('a model call failed', { ...ref, turnId: step.turnId, error })
     return { type: 'end', turnId: step.turnId, status: 'failed', reason: failureReason(error) }
   })
+  if (counted) void ended.then((outcome) => counted.end(outcome?.type === 'message' && outcome.status === 'complete'))
   return { turnId: step.turnId, abort: () => controller.abort(), ended }
 }
 
-async function run(step: ModelStep, context: TurnContext, loop: Loop, signal: AbortSignal): Promise<Outcome | null> {
+/** `counted`: null where the agent has no account. */
+type Running = { readonly signal: AbortSignal; readonly counted: RunningCall | null }
+
+async function run(
+  step: ModelStep,
+  context: TurnContext,
+  loop: Loop,
+  { signal, counted }: Running,
+): Promise<Outcome | Postponed | null> {
   const { agent, live, memory } = context
   const { clock, redact } = context.node
   live.emit({ type: 'state_changed', state: 'preparing' }, loop.state().lastSeq)
@@ -70,6 +84,7 @@ async function run(step: ModelStep, context: TurnContext, loop: Loop, signal: Ab
   const ref = turnRef(step.turnId, step.step)
   const audit = auditAttempts(context, { turnRef: ref, prompt, seen: state.lastSeq, reduction, prefix, shaped })
   const written = new LiveMessage(context, loop, step.turnId)
+  let putOffMs: number | null = null
   failpoint('model.before_call')
   const message = await streamModel(
     {
@@ -84,15 +99,32 @@ async function run(step: ModelStep, context: TurnContext, loop: Loop, signal: Ab
       clock,
       newCallId: () => uuidV7(clock.now()),
       transformChunk: agent.transformChunk,
-      onAttempt: audit.onAttempt,
+      onAttempt: (attempt) => {
+        counted?.onAttempt(attempt)
+        audit.onAttempt(attempt)
+      },
+      ...(counted
+        ? {
+            onRateLimited: (refusal) => {
+              putOffMs = counted.onRateLimited(refusal)
+              return putOffMs !== null
+            },
+          }
+        : {}),
       onDiscard: (attempt) => written.discard(attempt),
       redact,
     },
     (chunk) => written.add(chunk),
   )
   failpoint('model.after_stream')
+  if (putOffMs !== null) {
+    await audit.written()
+    return { type: 'postponed', inMs: putOffMs }
+  }
   memory.calibration = calibrate(memory.calibration, estimated, message.usage.inputTokens)
-  const finished = finishMessage({ ...written.end(), message, seen: state.lastSeq, turn, turnState }, context, signal)
+  const { toolSet } = call.agent
+  const streamed = { ...written.end(), message, seen: state.lastSeq, turn, turnState, toolSet }
+  const finished = finishMessage(streamed, context, signal)
   const [outcome] = await Promise.all([finished, audit.written()])
   return outcome
 }
@@ -103,8 +135,10 @@ type Prepared =
 
 /** Runs the pre-hooks. What a durable one adds is in the log before the model is called. */
 async function prepare(step: ModelStep, context: TurnContext, loop: Loop, signal: AbortSignal): Promise<Prepared> {
-  const { agent, ref, scopes } = context
+  const { ref, scopes } = context
   const { clock, logger } = context.node
+  const sourced = context.tools.agentFor(step.turnId)
+  const agent = sourced instanceof Promise ? await sourced : sourced
   const state = loop.state()
   const turnState = stateOfTurn(state, step.turnId)
   const opened = turnState.items.find((item) => item.type === 'user')
@@ -270,6 +304,7 @@ function stateOfTurn(state: ConversationState, turnId: string): TurnState {
 
 type Reports = {
   outcome(outcome: Outcome): void
+  postponed(inMs: number): void
   crashed(error: unknown): void
 }
 
@@ -286,26 +321,32 @@ export class RunningModel {
     this.#reports = reports
   }
 
-  /** Does nothing while one runs. */
-  start(step: Extract<Step, { type: 'model' }>): void {
+  get isRunning(): boolean {
+    return this.#task !== null
+  }
+
+  /** Does nothing while one runs. `gate`: counts it, where the agent has an account. */
+  start(step: Extract<Step, { type: 'model' }>, gate: ModelGate | null): void {
     if (this.#task) return
-    const task = callModel(step, this.#context, this.#loop)
+    const task = callModel(step, this.#context, this.#loop, gate?.begin() ?? null)
     this.#task = task
     task.ended.then(
       (outcome) => {
         if (this.#task !== task) return
         this.#task = null
-        if (outcome) this.#reports.outcome(outcome)
+        if (outcome?.type === 'postponed') this.#reports.postponed(outcome.inMs)
+        else if (outcome) this.#reports.outcome(outcome)
       },
       (error) => this.#reports.crashed(error),
     )
   }
 
   /** Aborts it; whatever it still says is not reported, but returned. */
-  stop(): Promise<Outcome | null> {
+  async stop(): Promise<Outcome | null> {
     const task = this.forget()
     task?.abort()
-    return task?.ended ?? Promise.resolve(null)
+    const ended = await task?.ended
+    return ended && ended.type !== 'postponed' ? ended : null
   }
 
   /** Aborts it for a cancel: what it has said by then is the end of its message. */

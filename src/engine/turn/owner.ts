@@ -14,6 +14,7 @@ import { type Lease, retryUntilAnswered } from '../../store/lease.ts'
 import type { TenantStore } from '../../store/store.ts'
 import { caughtUp, loadWhole, type WorkingSet, type WorkingSets, withEvents } from '../../store/working-sets.ts'
 import { ChildCalls } from '../child/child-calls.ts'
+import type { ModelGate } from '../limits/model-gate.ts'
 import type { Channel } from '../live/channel.ts'
 import { LogOwner } from '../log-owner.ts'
 import { type MissingScope, ScopeCheck } from './missing-scope.ts'
@@ -56,6 +57,8 @@ export class Owner extends LogOwner {
   #cached: FsmState | null
   /** Null for an agent without state. */
   readonly #stateUpdates: StateUpdates | null
+  /** Null for an agent without an account. */
+  readonly gate: ModelGate | null
   readonly #guards = new RowGuards()
   readonly #refusedCommits = new RefusedCommits()
   readonly #observed: ObservedTurns | null
@@ -77,8 +80,13 @@ export class Owner extends LogOwner {
     const loop = { state: () => this.state, submit: (outcome: Outcome) => this.#submit(outcome) }
     this.#model = new RunningModel(context, loop, {
       outcome: (outcome) => this.#take(outcome),
+      postponed: (inMs) => {
+        this.gate?.postpone(inMs)
+        this.signal.set()
+      },
       crashed: (error) => this.#crashed(error),
     })
+    this.gate = context.node.modelGates?.of(context.agent, context.ref) ?? null
     this.#observed = context.node.observer && new ObservedTurns(context, context.node.observer, workingSet.state)
     this.#detach = context.channel.attach(() => this.#workingSet, lease.epoch)
     this.children = new ChildCalls(context.family, context.agent.name)
@@ -131,7 +139,9 @@ export class Owner extends LogOwner {
 
   /** Something has happened that the loop has not decided on. */
   get hasNews(): boolean {
-    return this.isLost || !this.#pending.isEmpty || this.reading.isHinted(this.lastSeq)
+    return (
+      this.isLost || !this.#pending.isEmpty || this.gate?.isPostponed === true || this.reading.isHinted(this.lastSeq)
+    )
   }
 
   async changed(): Promise<void> {
@@ -221,7 +231,11 @@ export class Owner extends LogOwner {
     // The lease may have been lost while the log was read, and then its holder calls the model.
     if (this.isLost) return
     this.pauses.begins(step.turnId)
-    this.#model.start(step)
+    this.#model.start(step, this.gate)
+  }
+
+  get isCallingModel(): boolean {
+    return this.#model.isRunning
   }
 
   /** Answers `cancel_requested`: aborts what runs, and adds a cancel, with the rest of the message, to the pending outcomes. */

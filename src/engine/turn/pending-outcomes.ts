@@ -200,7 +200,8 @@ export function replaceRefused(
   const results = outcomes.flatMap((outcome): Outcome[] => {
     if (outcome.type !== 'result') return []
     const problem = `it ran, but its result cannot be recorded: ${error.message}`
-    return [{ ...outcome, result: { ok: false, error: problem, outcome: 'ran' } }]
+    const { ask: _, ...plain } = outcome
+    return [{ ...plain, result: { ok: false, error: problem, outcome: 'ran' } }]
   })
   if (results.length > 0 || !open) return results
   return [{ type: 'end', turnId: open.turnId, status: 'failed', reason: error.code }]

@@ -2,6 +2,7 @@ import { type Clock, monotonic } from '../../base/clock.ts'
 import { ToolMissingError } from '../../base/errors/runtime-errors.ts'
 import { Lru } from '../../base/lru.ts'
 import type { Agent } from '../../define/agent.ts'
+import { toolNamed } from '../../define/tool-source.ts'
 import { callEnd, callPhase } from '../../log/call-phase.ts'
 import { isDue } from '../../log/next-step.ts'
 import type { CallOutcome, ResultOutcome } from '../../log/settle.ts'
@@ -90,7 +91,7 @@ export class MissingTools {
   callsForOtherNodes(state: ConversationState): readonly CallState[] {
     const turn = openTurn(state)
     if (!turn) return []
-    const lacksTool = ({ name, executor }: CallState) => this.#agent.toolSet.get(name)?.executor !== executor
+    const lacksTool = ({ name, executor }: CallState) => toolNamed(this.#agent, name)?.executor !== executor
     return turn.calls.filter((call) => lacksTool(call) && needsTool(call) && this.#waitMs(call) > 0)
   }
 

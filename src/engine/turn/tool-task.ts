@@ -9,10 +9,13 @@ import { type AgentState, checkedUpdate, readState } from '../../define/agent-st
 import { isToolHalt } from '../../define/create-hook.ts'
 import { normaliseResult } from '../../define/normalise-result.ts'
 import type { Tool } from '../../define/tool.ts'
+import { askedByTool, isAskedByTool, mostQuestions } from '../../define/tool-question.ts'
+import { toolNamed } from '../../define/tool-source.ts'
 import { checkTurnScope, type EngineTurn, noState, type StateUpdate, type Turn, turnOf } from '../../define/turn.ts'
 import { validate } from '../../define/validate.ts'
 import { abridge, weightOf } from '../../log/abridge.ts'
 import { type CallEnd, effectiveArgs } from '../../log/call-phase.ts'
+import { askedRound, interruptibleAttempts } from '../../log/fold-call.ts'
 import { keptMessages } from '../../log/next-step.ts'
 import type { CallOutcome, ResultOutcome } from '../../log/settle.ts'
 import type { CallState, ConversationState, TurnState } from '../../log/state.ts'
@@ -46,7 +49,8 @@ async function outcomeOf(
   run: CollectingRun,
 ): Promise<CallOutcome> {
   const ran = await runOnce(call, turn, context, run)
-  const mayHaveActed = !ran.ok && !ran.outcome && call.attempts > 1
+  if (ran.ask) return askOutcome(call, ran)
+  const mayHaveActed = !ran.ok && !ran.outcome && interruptibleAttempts(call) > 1
   if (ran.halt === undefined && !mayHaveActed) return { result: ran }
   const { halt, ...result } = ran
   const halted = halt === undefined ? {} : { halt }
@@ -56,11 +60,17 @@ async function outcomeOf(
   return { result: { ...result, error, outcome: 'unknown' }, ...halted }
 }
 
+/** A question in place of a result. A tool that asks without end gets no more answers. */
+function askOutcome({ rounds, name }: CallState, { ask, ...result }: RunResult): CallOutcome {
+  if (rounds.length < mostQuestions) return { result, ...(ask ? { ask } : {}) }
+  return { result: { ok: false, error: `'${name}' asked more than ${mostQuestions} times; it was not asked on` } }
+}
+
 type CollectingRun = Run & { readonly updates: StateUpdate[] }
 
 async function runOnce(call: CallState, turn: TurnState, context: TurnContext, run: CollectingRun): Promise<RunResult> {
   const { agent, node } = context
-  const tool = agent.tools.find((candidate) => candidate.name === call.name)
+  const tool = toolNamed(agent, call.name)
   if (tool?.executor !== 'server') {
     const problem = tool ? `is no longer run on the server but by '${tool.executor}'` : 'is no longer there'
     return { ok: false, error: `The tool '${call.name}' ${problem}. It was not run.` }
@@ -128,12 +138,21 @@ async function turnOfCall(
     data: opened?.data ?? null,
     callId,
     approval: approvalOf(call),
+    answer: answerOf(call),
     ...toolState,
     signal,
     reportProgress: (payload) => {
       if (!signal.aborted) live.emit({ type: 'tool_progress', callId, payload: plainJson(payload) }, state().lastSeq)
     },
   }
+}
+
+/** What a person answered to the newest question of the tool. */
+function answerOf(call: CallState): Turn['answer'] {
+  const asked = askedRound(call)
+  if (asked?.resolution?.status !== 'resolved') return null
+  const { value, who } = asked.resolution
+  return { round: asked.round, value, state: asked.toolState ?? null, who }
 }
 
 /** What is shown of the progress of one call, at most. */
@@ -160,7 +179,7 @@ export type RunToolOptions = {
 }
 
 /** An error is as it was thrown, with the secrets in it. It is redacted before it is committed or shown. */
-type RunResult = CallEnd & Pick<ResultOutcome, 'halt'>
+type RunResult = CallEnd & Pick<ResultOutcome, 'halt' | 'ask'>
 
 /**
  * Runs a server tool once with recorded arguments, which are checked against its schema again: the log may be older than the schema.
@@ -182,6 +201,7 @@ export async function runTool(
       if (isOver) throw new StateRefusedError('the tool has ended; call setState before it returns')
       turn.setState(update)
     },
+    ask: askedByTool,
     reportProgress: (payload) => {
       if (!isOver) turn.reportProgress(payload)
     },
@@ -218,6 +238,10 @@ export async function runTool(
 }
 
 function resultOf(returned: unknown): RunResult {
+  if (isAskedByTool(returned)) {
+    const error = 'the tool asked a question, which could not be recorded'
+    return { ok: false, error, outcome: 'ran', ask: returned.question }
+  }
   if (!isToolHalt(returned)) return normaliseResult(returned)
   const { reason, result } = returned
   if (!('show' in returned)) return { ...normaliseResult(result), halt: reason }

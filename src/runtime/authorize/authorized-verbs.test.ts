@@ -72,6 +72,7 @@ const ofSession: UsesOf<FlowSession<unknown>, 'id' | 'start'> = {
 
 const ofInspection: UsesOf<Inspection, 'ref'> = {
   record: ['read', (inspection) => inspection.record()],
+  waitsFor: ['read', (inspection) => inspection.waitsFor()],
   work: ['read', (inspection) => inspection.work()],
   modelCalls: ['audit', (inspection) => inspection.modelCalls()],
   explain: ['audit', (inspection, { turnId }) => inspection.explain(turnId)],

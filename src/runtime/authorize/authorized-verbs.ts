@@ -194,6 +194,7 @@ function authorizedInspection(gate: Gate, open: Inspection, absent: Inspection):
   return {
     ref: open.ref,
     record: async (action = 'read', about) => ((await gate.shows(action, id, about)) ? open : absent).record(),
+    waitsFor: () => ask('read', (inspection) => inspection.waitsFor()),
     work: () => ask('read', (inspection) => inspection.work()),
     modelCalls: (range) => ask('audit', (inspection) => inspection.modelCalls(range)),
     explain: (turnRef, range) => ask('audit', (inspection) => inspection.explain(turnRef, range)),

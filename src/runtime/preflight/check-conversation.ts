@@ -4,6 +4,7 @@ import { errorText } from '../../base/redact/redactor.ts'
 import type { Agent } from '../../define/agent.ts'
 import { readState, stateProblem } from '../../define/agent-state.ts'
 import type { Tool } from '../../define/tool.ts'
+import { toolNamed } from '../../define/tool-source.ts'
 import { validate } from '../../define/validate.ts'
 import type { EngineNode } from '../../engine/node.ts'
 import { callPhase, effectiveArgs } from '../../log/call-phase.ts'
@@ -57,7 +58,7 @@ async function checkCall(agent: Agent, folded: CallState, { id, code, store }: W
   if (phase.type === 'started' && folded.ifInterrupted === 'report') return []
   const { callId, name, executor } = folded
   const place = { callId, tool: name }
-  const tool = agent.toolSet.get(name)
+  const tool = toolNamed(agent, name)
   if (tool?.executor !== executor) {
     const what = tool ? `is now run by '${tool.executor}', not by '${executor}'` : 'is not in the code'
     const fate = isAnsweredOnly(folded)
@@ -85,6 +86,8 @@ async function checkCall(agent: Agent, folded: CallState, { id, code, store }: W
 /** Nothing runs for the call any more: its answer is its result. */
 function isAnsweredOnly(call: CallState): boolean {
   const phase = callPhase(call)
+  // The tool that asked is run again with the answer.
+  if (phase.type === 'pending' && phase.round.toolState !== undefined) return false
   return phase.type === 'pending' && ['elicitation', 'client_exec', 'sub_agent'].includes(phase.round.kind)
 }
 

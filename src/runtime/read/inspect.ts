@@ -1,12 +1,15 @@
 import { readOptions } from '../../base/errors/read-options.ts'
 import type { Json } from '../../base/json.ts'
+import type { TurnLimits } from '../../engine/limits/turn-limits.ts'
 import { blobRefsIn } from '../../log/blob-ref.ts'
 import type { LogEvent } from '../../log/events.ts'
+import type { Accounts } from '../../store/accounts.ts'
 import { readRange } from '../../store/checks.ts'
 import type { KnownPauses } from '../../store/known-pauses.ts'
 import { logPages } from '../../store/log-pages.ts'
 import type { Nodes } from '../../store/nodes.ts'
 import type { ConversationRecord, ConversationRef, ModelCall, ModelCallRange } from '../../store/records.ts'
+import { areLimited, reachedLimit, type SlotLimit } from '../../store/slots.ts'
 import type { EventPage, EventRange, TenantStore } from '../../store/store.ts'
 import type { WorkRow } from '../../store/work-rows.ts'
 import type { AboutCall } from '../authorize/asked-call.ts'
@@ -21,6 +24,8 @@ export type Inspection = {
   readonly ref: ConversationRef
   /** Null when there is none. `action`: what it is read for, which `authorize` is asked about, with the call that it is about. Default: 'read'. */
   record(action?: AuthorizeAction, about?: AboutCall): Promise<ConversationRecord | null>
+  /** The limit that keeps the conversation from being worked on; null where none does, also while a node works on it. Of the limits of this node. */
+  waitsFor(): Promise<SlotLimit | null>
   /** Its lease and its wake-up, whether it is quarantined, and since when it is paused. Null when there is none, or the store cannot tell. */
   work(): Promise<InspectedWork | null>
   /** What each model call was given, as far as the agent's audit keeps it. */
@@ -45,15 +50,23 @@ export type Inspection = {
 /** What processes make of a conversation or session. `paused`: since when no process takes it. */
 export type InspectedWork = Omit<WorkRow, 'tenant' | 'id'> & { readonly paused: { readonly at: number } | null }
 
+/** What of this node and the store is told beside the log. */
+type Seen = {
+  readonly nodes?: Nodes | undefined
+  readonly pauses?: KnownPauses
+  readonly limits?: LimitsOfNode | null
+}
+
 export function inspect(
   store: TenantStore,
   ref: ConversationRef,
-  { nodes, pauses }: { readonly nodes?: Nodes | undefined; readonly pauses?: KnownPauses } = {},
+  { nodes, pauses, limits = null }: Seen = {},
 ): Inspection {
   const { id } = ref
   return {
     ref,
     record: () => store.getConversation(id),
+    waitsFor: async () => (limits ? limitReached(store, ref, limits) : null),
     async work() {
       const row = await nodes?.workOf(ref.tenant, id)
       if (!row) return null
@@ -77,6 +90,24 @@ export function inspect(
     },
     file: async (blob) => ((await refersTo(store, id, blob)) ? openFile(store, blob) : null),
   }
+}
+
+/** The limits of this node, and where slots are counted. */
+export type LimitsOfNode = { readonly turnLimits: TurnLimits; readonly accounts: Accounts }
+
+/** As a claim would count now. */
+async function limitReached(
+  store: TenantStore,
+  { tenant, id }: ConversationRef,
+  { turnLimits, accounts }: LimitsOfNode,
+): Promise<SlotLimit | null> {
+  const record = await store.getConversation(id)
+  if (!record?.agent || record.kind === 'flow' || record.status !== 'active' || record.parent?.callId !== undefined)
+    return null
+  const limits = turnLimits.forClaim(tenant, record.agent)
+  if (!areLimited(limits)) return null
+  const held = await accounts.held({ tenant, id, agent: record.agent, account: limits.account?.name ?? null })
+  return held.isHeld ? null : reachedLimit(limits, held)
 }
 
 /** A file of a store, read as it is taken. */

@@ -7,17 +7,24 @@ import type {
   StoredCallWrite,
   Wake,
 } from '../driver.ts'
-import { judgeClaim } from '../lease.ts'
+import { type ClaimOutcome, judgeClaim } from '../lease.ts'
 import { mergeSettings } from '../rows.ts'
+import { passesAfter, type SlotLimit, type SlotLimits } from '../slots.ts'
 import { type ConversationRow, eventTime, isLeased, newConversationRow, type TenantTables } from './memory-tables.ts'
+
+/** What a commit needs beside the tables of its tenant. `reached`: the limit that keeps the row from being claimed. */
+type Surroundings = {
+  readonly now: number
+  readonly nextEpoch: () => number
+  readonly reached: (row: ConversationRow) => (limits: SlotLimits) => SlotLimit | null
+}
 
 /** Checks first, then writes. It runs synchronously, so nothing can come between. */
 export function commitChange(
   tables: TenantTables,
   id: string,
   change: PreparedChange,
-  now: number,
-  nextEpoch: () => number,
+  { now, nextEpoch, reached }: Surroundings,
   isPaused: (agent: string | null) => boolean,
 ): CommitOutcome {
   const known = tables.conversations.get(id)
@@ -46,22 +53,25 @@ export function commitChange(
   if (change.releasesLease) row.lease = null
   else if (row.lease && change.events.some(({ type }) => type === 'turn_ended'))
     row.lease = { ...row.lease, lapsed: [] }
-  const epoch = isPaused(row.columns.agent) ? null : takeLease(row, change, now, nextEpoch)
+  row.isTerminating = passesAfter(change.events) ?? row.isTerminating
+  const claim = isPaused(row.columns.agent) ? null : takeLease(row, change, { now, nextEpoch, reached })
+  const epoch = claim?.type === 'taken' ? claim.epoch : null
   if (change.key !== null) row.keys.set(change.key, { seq, digest: change.digest, epoch })
-  return epoch === null ? { type: 'ok', seq, at } : { type: 'ok', seq, at, epoch }
+  if (epoch !== null) return { type: 'ok', seq, at, epoch }
+  return claim?.type === 'limited' ? { type: 'ok', seq, at, limited: claim.limit } : { type: 'ok', seq, at }
 }
 
-/** The epoch of the lease that is taken with the change; null when none is taken. */
+/** What becomes of the claim that comes with the change; null when there is none to make. */
 function takeLease(
   row: ConversationRow,
   { acquires }: PreparedChange,
-  now: number,
-  epoch: () => number,
-): number | null {
+  { now, nextEpoch, reached }: Surroundings,
+): ClaimOutcome | null {
   if (!acquires || isLeased(row, now)) return null
-  const { outcome, lease } = judgeClaim(row.lease, { ...acquires, epoch }, now)
+  const claim = { ...acquires, epoch: nextEpoch, reached: reached(row) }
+  const { outcome, lease } = judgeClaim(row.lease, claim, now)
   row.lease = lease ?? row.lease
-  return outcome.type === 'taken' ? outcome.epoch : null
+  return outcome
 }
 
 /** For a known key: the epoch of the lease that the first attempt took, while this holder still has it. */

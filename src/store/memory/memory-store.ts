@@ -3,12 +3,16 @@ import { uuidV7 } from '../../base/uuid-v7.ts'
 import { type ClaimedRow, DueChoice } from '../claim-due.ts'
 import { createStore, type StoreOptions } from '../create-store.ts'
 import type { Driver, DueCall, StoredCall, StoredConversation, StoredEventRange, StoredSummary } from '../driver.ts'
-import { ClockWatch, isSuspect, judgeClaim, type KnownLease, leaseNews, withoutLapse } from '../lease.ts'
-import { type ConversationRef, fitsBeside } from '../records.ts'
+import { FairSearch } from '../fair-search.ts'
+import { ClockWatch, judgeClaim, type KnownLease, leaseNews, withoutLapse } from '../lease.ts'
+import { fitsBeside } from '../records.ts'
 import { fittingRows, forkParents, lowerAscii, rowBytes, searchedText } from '../rows.ts'
-import type { DueWorkQuery, Store } from '../store.ts'
+import type { SlotLimits } from '../slots.ts'
+import type { Store } from '../store.ts'
+import { memoryAccounts } from './accounts.ts'
 import { commitChange } from './commit-change.ts'
 import { changedSince, tally } from './figures.ts'
+import { findDue } from './find-due.ts'
 import { MemoryJobs } from './jobs.ts'
 import {
   byteOrder,
@@ -16,13 +20,13 @@ import {
   deleteConversation,
   forkConversation,
   freeId,
-  isLeased,
   MemoryTables,
   quarantineOf,
   repairAfterClockChange,
 } from './memory-tables.ts'
 import { MemoryNodes } from './nodes.ts'
 import { MemoryOutbox } from './outbox.ts'
+import { limitReached } from './slots.ts'
 import { MemorySteering, pauseOf } from './steering.ts'
 import { memoryUpkeep } from './upkeep.ts'
 
@@ -49,35 +53,32 @@ export function memoryDriver(clock: Pick<Clock, 'now'> = systemClock, newId: () 
   const isPaused = (tenant: string, id: string, agent: string | null) =>
     pauseOf(tables.pauses, { tenant, id, agent }) !== null
   const clockWatch = new ClockWatch()
+  const search = new FairSearch()
   const rowOf = (tenant: string, id: string) => tables.tenant(tenant).conversations.get(id)
 
-  function findDue({ agents, limit, suspects = limit, leaseMs }: DueWorkQuery): ConversationRef[] {
+  const reached = (tenant: string, row: ConversationRow, now: number) => (limits: SlotLimits) =>
+    limitReached(tables, tenant, row, limits, now)
+
+  function watchedNow(leaseMs: number | undefined): number {
     const now = clock.now()
     const news = clockWatch.observe(now)
     if (news !== 'forward') repairAfterClockChange(tables, now, news, leaseMs)
     clockWatch.repairedAt(now)
-    const due: { tenant: string; id: string; wakeAt: number; isSuspect: boolean }[] = []
-    for (const [tenant, { conversations }] of tables.tenants()) {
-      for (const [id, row] of conversations) {
-        const { agent } = row.columns
-        if (row.wakeAt === null || row.wakeAt > now || isLeased(row, now)) continue
-        if (agent === null || !agents.includes(agent) || isPaused(tenant, id, agent)) continue
-        due.push({ tenant, id, wakeAt: row.wakeAt, isSuspect: isSuspect(row.lease, now) })
-      }
-    }
-    due.sort((left, right) => left.wakeAt - right.wakeAt)
-    const chosen = new Set(due.filter((one) => one.isSuspect).slice(0, suspects))
-    const found = due.filter((one) => !one.isSuspect || chosen.has(one))
-    return found.slice(0, limit).map(({ tenant, id }) => ({ tenant, id }))
+    return now
   }
 
   return {
     durable: false,
 
     async commit(tenant, id, change) {
-      const outcome = commitChange(
-        ...([tables.tenant(tenant), id, change, clock.now(), () => tables.nextEpoch()] as const),
-        (agent) => isPaused(tenant, id, agent),
+      const now = clock.now()
+      const surroundings = {
+        now,
+        nextEpoch: () => tables.nextEpoch(),
+        reached: (row: ConversationRow) => reached(tenant, row, now),
+      }
+      const outcome = commitChange(tables.tenant(tenant), id, change, surroundings, (agent) =>
+        isPaused(tenant, id, agent),
       )
       // A known key has no time: it was written the first time.
       if (outcome.type === 'ok' && outcome.at !== undefined && tables.subscribers.size > 0) {
@@ -236,12 +237,14 @@ export function memoryDriver(clock: Pick<Clock, 'now'> = systemClock, newId: () 
       return forkConversation(tables.tenant(tenant), id, forkId, request, clock.now(), newId)
     },
 
-    async claimLease(tenant, id, holder, ttlMs, { suspects }) {
+    async claimLease(tenant, id, holder, ttlMs, options) {
       const row = rowOf(tenant, id)
       if (!row) return { type: 'held' }
       if (isPaused(tenant, id, row.columns.agent)) return { type: 'held' }
-      const claim = { holder, ttlMs, suspects, epoch: () => tables.nextEpoch() }
-      const { outcome, lease } = judgeClaim(row.lease, claim, clock.now())
+      const now = clock.now()
+      const epoch = () => tables.nextEpoch()
+      const claim = { holder, ttlMs, ...options, epoch, reached: reached(tenant, row, now) }
+      const { outcome, lease } = judgeClaim(row.lease, claim, now)
       row.lease = lease ?? row.lease
       return outcome
     },
@@ -273,19 +276,26 @@ export function memoryDriver(clock: Pick<Clock, 'now'> = systemClock, newId: () 
       return leaseNews(known, rows)
     },
     async dueWork(query) {
-      return findDue(query)
+      return findDue(tables, search, query, { now: watchedNow(query.leaseMs), isPaused })
     },
     async claimDue(claim) {
-      const { holder, ttlMs } = claim
+      const { agents, holder, ttlMs, limits, only } = claim
       const choice = new DueChoice(claim)
-      const now = clock.now()
+      const now = watchedNow(ttlMs)
       const claimed: ClaimedRow[] = []
-      for (const { tenant, id } of findDue({ agents: claim.agents, ...choice.query, leaseMs: ttlMs })) {
+      // Of those that are asked for, each claim decides.
+      const searched = limits && !only ? { limits } : {}
+      for (const { tenant, id } of findDue(
+        tables,
+        search,
+        { agents, ...choice.query, ...searched },
+        { now, isPaused },
+      )) {
         const row = rowOf(tenant, id)!
         const takes = choice.asksFor(tenant, id) && choice.takes(tenant, columnsOf(row))
         if (!takes || claimed.length >= claim.limit) continue
-        const terms = { holder, ttlMs, suspects: choice.hasPlaceForSuspect, epoch: () => tables.nextEpoch() }
-        const { outcome, lease } = judgeClaim(row.lease, terms, now)
+        const terms = { holder, ttlMs, ...choice.terms(tenant, row.columns), epoch: () => tables.nextEpoch() }
+        const { outcome, lease } = judgeClaim(row.lease, { ...terms, reached: reached(tenant, row, now) }, now)
         if (!lease || (outcome.type !== 'taken' && outcome.type !== 'quarantined')) continue
         row.lease = lease
         const { epoch, lapsed } = lease
@@ -325,6 +335,7 @@ export function memoryDriver(clock: Pick<Clock, 'now'> = systemClock, newId: () 
     upkeep: memoryUpkeep(tables, clock),
     jobs,
     outbox,
+    accounts: memoryAccounts(tables, clock),
     nodes: new MemoryNodes({ tables, clock, steering }),
     steering,
     watchOthers: () => () => {},

@@ -71,6 +71,8 @@ export type ConversationRow = {
   /** A fork that has not been used yet: an expiry in it does not wake it. */
   isDormant: boolean
   lease: StoredLease | null
+  /** Its open turn is being cancelled: limits do not keep it from being claimed. */
+  isTerminating: boolean
   readonly events: StoredEvent[]
   /** `epoch`: of the lease that was taken with the change. */
   readonly keys: Map<string, { readonly seq: number; readonly digest: string | null; readonly epoch: number | null }>
@@ -121,6 +123,7 @@ export function newConversationRow(id: string, now: number): ConversationRow {
     wakeAt: null,
     isDormant: false,
     lease: null,
+    isTerminating: false,
     events: [],
     keys: new Map(),
     callIds: new Set(),

@@ -11,14 +11,16 @@ import {
   nowMs,
 } from './columns.ts'
 import type { Database, Statement } from './database.ts'
+import { searchLimits } from './limit-values.ts'
 
 /** One row without a conversation when nothing was claimed. */
 type Row = { readonly now: number } & (
   | { readonly of_tenant: null }
-  | (ReadConversation & { readonly of_tenant: string; readonly type: ClaimedRow['type'] } & Pick<
-        ClaimedRow,
-        'epoch' | 'lapses'
-      >)
+  | (ReadConversation & {
+      readonly of_tenant: string
+      readonly place: number
+      readonly type: ClaimedRow['type']
+    } & Pick<ClaimedRow, 'epoch' | 'lapses'>)
 )
 
 type Clock = {
@@ -34,11 +36,18 @@ export function claimDue(
   const anyDue = claimStatement(database.schema, 'any')
   const onlyThese = claimStatement(database.schema, 'only')
   // A statement whose answer was lost is not repeated: it would take others. What it took are strays.
-  const run = (claim: PreparedClaim): Promise<Row[]> => {
-    const { only } = claim
-    return only
-      ? database.run<Row>(onlyThese, [...valuesOf(claim), ...refColumns(only)], 'reject')
-      : database.run<Row>(anyDue, [...valuesOf(claim), claim.suspects], 'reject')
+  let last: string | null = null
+  const run = async (claim: PreparedClaim): Promise<Row[]> => {
+    const { only, agents, limits, suspects } = claim
+    if (only) return database.run<Row>(onlyThese, [...valuesOf(claim), ...refColumns(only)], 'reject')
+    const limited = await searchLimits(database, agents, limits)
+    const rows = await database.run<Row>(anyDue, [...valuesOf(claim), suspects, last, ...limited], 'reject')
+    // The next search begins with the tenant after the last one that was served.
+    last = lastServed(
+      rows.flatMap((row) => row.of_tenant ?? []),
+      last,
+    )
+    return rows
   }
   return async (claim) => {
     const rows = await run(claim)
@@ -57,42 +66,35 @@ export function claimDue(
 }
 
 /**
- * `picked` are the rows to take, locked: to restrict what is taken, add a condition to `mayTake`. Conversations with lapses are few among the few that were
- * held, so they are not searched for among all due ones.
+ * `found` are the rows to take, in the order of their places. `fair_due` chooses; what changed since is looked at again once the row is locked, and rows that another
+ * statement has locked are left out. Under limits, claims wait for each other in `fair_due`, so what it counted stays so until the claim is made.
  */
 function claimStatement(schema: string, form: 'any' | 'only'): Statement {
-  const columns = 'c.tenant AS of_tenant, c.id AS of_id, c.wake_at AS due_at'
+  const columns = 'c.tenant AS of_tenant, c.id AS of_id'
   const now = `(SELECT ${nowMs})`
   const isLeftAlone = `coalesce(($5::jsonb ->> (c.tenant || E'\\n' || c.id))::bigint >= c.last_seq, false)`
   const mayTake = `c.agent = ANY ($3::text[]) AND NOT ${isLeftAlone} AND ${isNotPaused(schema)}`
-  const isFree = `(c.epoch IS NULL OR c.leased_until <= ${nowMs} AND ${isSuspect} IS NOT TRUE)`
+  const isFree = `(c.epoch IS NULL OR c.leased_until <= ${nowMs})`
   const lock = 'FOR UPDATE OF c SKIP LOCKED'
-  const free = `SELECT ${columns} FROM ${schema}.conversations c
-          WHERE c.wake_at <= ${now} AND ${isFree} AND ${mayTake} ORDER BY c.wake_at LIMIT $4 ${lock}`
-  const suspects = `SELECT ${columns} FROM ${schema}.conversations c
-          WHERE c.holder IS NOT NULL AND c.leased_until <= ${nowMs} AND ${isSuspect} IS TRUE AND c.wake_at + 0 <= ${nowMs} AND ${mayTake}
-          ORDER BY c.wake_at + 0 LIMIT $6 ${lock}`
-  const these = `SELECT ${columns} FROM unnest($6::text[], $7::text[]) o (tenant, id)
+  const any = `SELECT ${columns}, d.ordinality AS place
+          FROM ${schema}.fair_due($3::text[], $4, $6, $5::jsonb, $7, $8::jsonb, $9::bigint, $10::jsonb) WITH ORDINALITY d
+          JOIN ${schema}.conversations c ON c.tenant = d.of_tenant AND c.id = d.of_id
+          WHERE c.wake_at <= ${now} AND ${isFree} AND ${mayTake} ORDER BY d.ordinality LIMIT $4 ${lock}`
+  const these = `SELECT ${columns}, c.wake_at AS place FROM unnest($6::text[], $7::text[]) o (tenant, id)
           JOIN ${schema}.conversations c ON c.tenant = o.tenant AND c.id = o.id
-          WHERE c.wake_at <= ${now} AND ${isFree} AND ${mayTake} LIMIT $4 ${lock}`
-  const found =
-    form === 'any'
-      ? `free AS MATERIALIZED (${free}
-      ), suspects AS MATERIALIZED (${suspects}
-      ), found AS (SELECT * FROM free UNION ALL SELECT * FROM suspects`
-      : `found AS MATERIALIZED (${these}`
+          WHERE c.wake_at <= ${now} AND (c.epoch IS NULL OR c.leased_until <= ${nowMs} AND ${isSuspect} IS NOT TRUE) AND ${mayTake}
+          ORDER BY c.wake_at LIMIT $4 ${lock}`
+  const account = form === 'any' ? "($8::jsonb -> c.agent ->> 'account')" : 'NULL'
   return {
     name: `claim_due_${form}`,
-    text: `WITH ${found}
-      ), picked AS MATERIALIZED (
-        SELECT * FROM found ORDER BY due_at LIMIT $4
+    text: `WITH found AS MATERIALIZED (${form === 'any' ? any : these}
       ), claimed AS (
-        UPDATE ${schema}.conversations c SET ${claimedColumns(schema, '$1', '$2', nowMs)}
-        FROM picked p WHERE c.tenant = p.of_tenant AND c.id = p.of_id
-        RETURNING p.of_tenant, p.due_at, c.epoch, coalesce(cardinality(c.lapsed), 0) AS lapses,
+        UPDATE ${schema}.conversations c SET ${claimedColumns(schema, '$1', '$2', nowMs, account)}
+        FROM found p WHERE c.tenant = p.of_tenant AND c.id = p.of_id
+        RETURNING p.of_tenant, p.place, c.epoch, coalesce(cardinality(c.lapsed), 0) AS lapses,
           CASE WHEN ${isQuarantined} THEN 'quarantined' ELSE 'taken' END AS type, c.idle_seq AS "idleSeq", ${conversationColumns}
       )
-      SELECT (SELECT ${nowMs}) AS now, claimed.* FROM (VALUES (1)) one LEFT JOIN claimed ON true ORDER BY claimed.due_at`,
+      SELECT (SELECT ${nowMs}) AS now, claimed.* FROM (VALUES (1)) one LEFT JOIN claimed ON true ORDER BY claimed.place`,
   }
 }
 
@@ -102,12 +104,19 @@ function valuesOf({ holder, ttlMs, agents, limit, except }: PreparedClaim): unkn
   return [holder, ttlMs, agents, limit, JSON.stringify(Object.fromEntries(left))]
 }
 
+/** Of the tenants that were served, the last in the order of the search: those after `last`, then round from the first. */
+function lastServed(tenants: readonly string[], last: string | null): string | null {
+  const sorted = [...new Set(tenants)].sort()
+  const before = last === null ? [] : sorted.filter((tenant) => tenant <= last)
+  return before.at(-1) ?? sorted.at(-1) ?? last
+}
+
 function refColumns(refs: NonNullable<PreparedClaim['only']>): string[] {
   return [arrayLiteral(refs, ({ tenant }) => tenant), arrayLiteral(refs, ({ id }) => id)]
 }
 
 function claimedRow(row: Row): ClaimedRow[] {
   if (row.of_tenant === null) return []
-  const { now: _, of_tenant: tenant, type, epoch, lapses, ...read } = row
+  const { now: _, of_tenant: tenant, place: __, type, epoch, lapses, ...read } = row
   return [{ tenant, type, epoch, lapses, row: read }]
 }

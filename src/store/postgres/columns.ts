@@ -9,7 +9,14 @@ export const lapsedAfter = (holder: string, now: string): string => `CASE
 END`
 
 /** The columns after a claim that may quarantine the conversation. */
-export const claimedColumns = (schema: string, holder: string, ttlMs: string, now: string): string => {
+/** `account`: an expression for the account of the lease. */
+export const claimedColumns = (
+  schema: string,
+  holder: string,
+  ttlMs: string,
+  now: string,
+  account = 'NULL',
+): string => {
   const lapsed = lapsedAfter(holder, now)
   const isPoison = `coalesce(cardinality(${lapsed}), 0) >= ${mostLapses}`
   return `
@@ -17,7 +24,8 @@ export const claimedColumns = (schema: string, holder: string, ttlMs: string, no
     epoch = nextval('${schema}.epochs'),
     leased_until = CASE WHEN ${isPoison} THEN ${quarantineUntil} ELSE ${now} + ${ttlMs}::bigint END,
     claimed_at = ${now},
-    lapsed = ${lapsed}`
+    lapsed = ${lapsed},
+    account = ${account}`
 }
 
 /** For a row whose lease has lapsed: whether a claim would find lapses. Must be tested with IS TRUE or IS NOT TRUE. */

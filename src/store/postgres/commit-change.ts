@@ -1,10 +1,12 @@
 import type { CommitOutcome, PreparedChange } from '../driver.ts'
 import { mergeSettings } from '../rows.ts'
+import { passesAfter, type SlotLimit } from '../slots.ts'
 import { arrayLiteral, isNotPaused, lapsedAfter, nowMs } from './columns.ts'
 import { type Addressed, commitQuery } from './commit-query.ts'
 import type { Database, Query, Statement } from './database.ts'
 import { isDuplicate } from './failure.ts'
 import { CommitBatcher, isRepeatable } from './group-commit.ts'
+import { isWithin } from './limit-values.ts'
 
 const maxChanges = 64
 const lanes = 4
@@ -124,7 +126,7 @@ async function commitMerged(
 
 type OutcomeRow = {
   readonly change: number
-  readonly outcome: BatchOutcome['type'] | 'known' | 'leased'
+  readonly outcome: BatchOutcome['type'] | 'known' | 'leased' | 'limited'
   /** For `known`, the `seq` of the first time; for a refusal, the log's last; for `leased`, which follows an `ok`, the epoch. */
   readonly seq: number
   readonly at: number | null
@@ -137,13 +139,15 @@ function inOrder(batch: readonly Addressed[], rows: readonly OutcomeRow[]): Batc
   for (const row of rows) {
     const index = row.change - 1
     const made = outcomes[index]
-    if (row.outcome !== 'leased') outcomes[index] = outcomeOf({ ...row, outcome: row.outcome })
+    if (row.outcome === 'limited') {
+      if (made?.type === 'ok') outcomes[index] = { ...made, limited: row.call_id as SlotLimit }
+    } else if (row.outcome !== 'leased') outcomes[index] = outcomeOf({ ...row, outcome: row.outcome })
     else if (made?.type === 'ok') outcomes[index] = { ...made, epoch: row.seq }
   }
   return outcomes
 }
 
-type JudgedRow = OutcomeRow & { readonly outcome: Exclude<OutcomeRow['outcome'], 'leased'> }
+type JudgedRow = OutcomeRow & { readonly outcome: Exclude<OutcomeRow['outcome'], 'leased' | 'limited'> }
 
 function outcomeOf({ outcome, seq, at, call_id, round }: JudgedRow): BatchOutcome {
   switch (outcome) {
@@ -174,6 +178,8 @@ type Shape = {
   readonly takesLease: boolean
   /** Ends a turn under a lease that continues: its lapses are forgotten. */
   readonly endsTurn: boolean
+  /** Whether the turn is being cancelled after it; null: as before. */
+  readonly terminating: boolean | null
 }
 
 /**
@@ -183,9 +189,9 @@ type Shape = {
 function commitOne(database: Database): (addressed: Addressed) => Promise<CommitOutcome | null> {
   const statements = new Map<string, Statement>()
   const statementFor = (shape: Shape): Statement => {
-    const { hasTime, hasAgent, hasKey, takesLease, endsTurn } = shape
+    const { hasTime, hasAgent, hasKey, takesLease, endsTurn, terminating } = shape
     const guards = `${hasTime ? '_at' : ''}${hasAgent ? '_by' : ''}${hasKey ? '_keyed' : ''}`
-    const name = `commit_one${guards}${takesLease ? '_leased' : ''}${endsTurn ? '_ends' : ''}`
+    const name = `commit_one${guards}${takesLease ? '_leased' : ''}${endsTurn ? '_ends' : ''}${terminating === null ? '' : terminating ? '_cancels' : '_over'}`
     const known = statements.get(name) ?? { name, text: textFor(database.schema, shape) }
     statements.set(name, known)
     return known
@@ -198,6 +204,7 @@ function commitOne(database: Database): (addressed: Addressed) => Promise<Commit
       hasTime: expectedAt !== null,
       hasAgent: expectedAgent !== null,
       takesLease: acquires !== null,
+      terminating: passesAfter(change.events),
       endsTurn: acquires === null && !change.releasesLease && change.events.some(({ type }) => type === 'turn_ended'),
     }
     const statement = statementFor(shape)
@@ -225,7 +232,8 @@ function isPlain(change: PreparedChange): boolean {
     !needsFree &&
     calls.length + resolve.length + blobs.length + Object.keys(seldom).length === 0 &&
     wake.type !== 'expiry' &&
-    !(releasesLease && acquires)
+    !(releasesLease && acquires) &&
+    !(acquires && isWithin(acquires.limits))
   )
 }
 
@@ -250,7 +258,7 @@ function valuesOf(tenant: string, id: string, change: PreparedChange): unknown[]
  * Postgres checks the row again once it has locked it, so a writer that waited for another is refused by what the other wrote. Keys are checked as they were
  * before the wait; if both inserted the same key, the insert is refused.
  */
-function textFor(schema: string, { hasKey, hasTime, hasAgent, takesLease, endsTurn }: Shape): string {
+function textFor(schema: string, { hasKey, hasTime, hasAgent, takesLease, endsTurn, terminating }: Shape): string {
   let last = 12
   const next = (): string => {
     last += 1
@@ -270,6 +278,7 @@ function textFor(schema: string, { hasKey, hasTime, hasAgent, takesLease, endsTu
         is_dormant = c.is_dormant AND $7::text <> 'in',
         updated_at = ${nowMs},
         ${endsTurn ? 'lapsed = NULL,' : ''}
+        ${terminating === null ? '' : `terminating = ${terminating},`}
         ${lease.set}
       WHERE c.tenant = $1 AND c.id = $2 AND ($3::bigint IS NULL OR c.last_seq = $3::bigint) AND ($4::bigint IS NULL OR c.epoch = $4::bigint)
         ${lease.where}
@@ -302,7 +311,7 @@ const takenLease = (
   holder: string,
   ttlMs: string,
 ): { readonly set: string; readonly where: string } => ({
-  set: `holder = ${holder}, epoch = nextval('${schema}.epochs'), leased_until = ${nowMs} + ${ttlMs}::bigint, claimed_at = ${nowMs}, lapsed = NULL`,
+  set: `holder = ${holder}, epoch = nextval('${schema}.epochs'), leased_until = ${nowMs} + ${ttlMs}::bigint, claimed_at = ${nowMs}, lapsed = NULL, account = NULL`,
   where: `AND coalesce(c.leased_until, 0) <= ${nowMs} AND ${lapsedAfter(holder, nowMs)} IS NULL AND ${isNotPaused(schema)}`,
 })
 

@@ -22,7 +22,8 @@ export const createCommitFunction = (schema: string): string => `
     b_change integer[] = '{}', b_hash text[] = '{}',
     l_change integer[] = '{}', l_holder text[] = '{}', l_ms bigint[] = '{}',
     p_expected_at bigint[] = '{}', p_expected_agent text[] = '{}', p_needs_free boolean[] = '{}',
-    p_idle_seq bigint[] = '{}', l_suspects boolean[] = '{}', c_meta text[] = '{}', a_owner text[] = '{}', c_note text[] = '{}'
+    p_idle_seq bigint[] = '{}', l_suspects boolean[] = '{}', c_meta text[] = '{}', a_owner text[] = '{}', c_note text[] = '{}',
+    l_tenant_limit bigint[] = '{}', l_agent_limit bigint[] = '{}', l_account text[] = '{}', l_account_limit bigint[] = '{}'
   ) RETURNS TABLE (change integer, outcome text, seq bigint, at bigint, call_id text, round bigint) LANGUAGE plpgsql AS $$
   #variable_conflict use_column
   DECLARE
@@ -30,6 +31,7 @@ export const createCommitFunction = (schema: string): string => `
     v_has_placeholders boolean := false;
     v_now bigint;
     v_wave integer;
+    v_lease integer;
     v_last_seq bigint;
     v_count bigint;
     -- The log's last seq before each accepted change; null for a refused one.
@@ -111,13 +113,25 @@ export const createCommitFunction = (schema: string): string => `
           AND c.tenant = p_tenant[x.change] AND c.id = p_id[x.change];
       END IF;
 
+      -- Before slots are counted: what is being cancelled passes.
+      IF EXISTS (SELECT FROM unnest(e_type) e (type) WHERE e.type IN ('cancel_requested', 'turn_ended')) THEN
+        UPDATE ${schema}.conversations c SET terminating = e.terminating
+          FROM (
+            SELECT DISTINCT ON (e.change) e.change, e.type = 'cancel_requested' AS terminating
+            FROM unnest(e_change, e_index, e_type) e (change, index, type)
+            WHERE e.type IN ('cancel_requested', 'turn_ended') ORDER BY e.change, e.index DESC
+          ) e
+          WHERE p_wave[e.change] = v_wave AND v_base[e.change] IS NOT NULL
+            AND c.tenant = p_tenant[e.change] AND c.id = p_id[e.change] AND c.terminating <> e.terminating;
+      END IF;
+
       -- After the agent is set, which may be paused.
       IF cardinality(l_change) > 0 THEN
         -- A second row for the change, which has the epoch as its seq.
         FOR change, outcome, seq IN
           UPDATE ${schema}.conversations c SET ${claimedColumns(schema, 'l.holder', 'l.ms', 'v_now')}
           FROM unnest(l_change, l_holder, l_ms, l_suspects) l (change, holder, ms, suspects)
-          WHERE p_wave[l.change] = v_wave AND v_base[l.change] IS NOT NULL
+          WHERE cardinality(l_account) = 0 AND p_wave[l.change] = v_wave AND v_base[l.change] IS NOT NULL
             AND c.tenant = p_tenant[l.change] AND c.id = p_id[l.change] AND coalesce(c.leased_until, 0) <= v_now
             AND (l.suspects IS NOT FALSE OR ${lapsedAfter('l.holder', 'v_now')} IS NULL) AND ${isNotPaused(schema)}
           RETURNING l.change, CASE WHEN ${isQuarantined} THEN 'quarantined' ELSE 'leased' END, c.epoch
@@ -125,6 +139,31 @@ export const createCommitFunction = (schema: string): string => `
           CONTINUE WHEN outcome <> 'leased';
           v_epoch[change] := seq;
           RETURN NEXT;
+        END LOOP;
+        -- Under limits one by one: each counts those before it. All rows of the batch are locked, so a claim that counts waits for no row.
+        FOR v_lease IN 1 .. cardinality(l_account) LOOP
+          change := l_change[v_lease];
+          CONTINUE WHEN p_wave[change] <> v_wave OR v_base[change] IS NULL;
+          CONTINUE WHEN NOT EXISTS (
+            SELECT FROM ${schema}.conversations c WHERE c.tenant = p_tenant[change] AND c.id = p_id[change] AND coalesce(c.leased_until, 0) <= v_now
+              AND ${isNotPaused(schema)}
+          );
+          outcome := 'limited';
+          seq := NULL;
+          call_id := ${schema}.reached_limit(
+            p_tenant[change], p_id[change], l_tenant_limit[v_lease], l_agent_limit[v_lease], l_account[v_lease], l_account_limit[v_lease]
+          );
+          IF call_id IS NULL THEN
+            UPDATE ${schema}.conversations c SET ${claimedColumns(schema, 'l_holder[v_lease]', 'l_ms[v_lease]', 'v_now', 'l_account[v_lease]')}
+              WHERE c.tenant = p_tenant[change] AND c.id = p_id[change]
+                AND (coalesce(l_suspects[v_lease], true) OR ${lapsedAfter('l_holder[v_lease]', 'v_now')} IS NULL)
+              RETURNING CASE WHEN ${isQuarantined} THEN 'quarantined' ELSE 'leased' END, c.epoch INTO outcome, seq;
+            CONTINUE WHEN outcome IS DISTINCT FROM 'leased';
+            v_epoch[change] := seq;
+          END IF;
+          at := NULL;
+          RETURN NEXT;
+          call_id := NULL;
         END LOOP;
         -- A change that is known by its key is told of the lease it got, as long as that is what it was.
         FOR change, outcome, seq IN

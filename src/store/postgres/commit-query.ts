@@ -1,6 +1,7 @@
 import type { PreparedChange, StoredAttrs } from '../driver.ts'
 import { arrayLiteral } from './columns.ts'
 import type { Statement } from './database.ts'
+import { isWithin, limitValues } from './limit-values.ts'
 
 /** A change and its conversation. */
 export type Addressed = { readonly tenant: string; readonly id: string; readonly change: PreparedChange }
@@ -30,6 +31,13 @@ export function commitQuery(schema: string, batch: readonly Addressed[], hasMerg
     values.push(arrayLiteral(acquires, ({ suspects }) => suspects))
     places.push(`l_suspects => $${values.length}`)
   }
+  if (acquires.some(({ limits }) => isWithin(limits))) {
+    const columns = ['l_tenant_limit', 'l_agent_limit', 'l_account', 'l_account_limit']
+    for (const [index, name] of columns.entries()) {
+      values.push(arrayLiteral(acquires, ({ limits }) => limitValues(limits)[index]!))
+      places.push(`${name} => $${values.length}`)
+    }
+  }
   const attrs = changes.flatMap((change) => (setsSeldomAttrs(change.attrs) ? [change.attrs] : []))
   if (attrs.some(({ owner }) => owner !== undefined)) {
     values.push(arrayLiteral(attrs, ({ owner }) => owner ?? null))
@@ -51,7 +59,11 @@ export function commitQuery(schema: string, batch: readonly Addressed[], hasMerg
 /** A short name for the set of named parameters in use: Postgres cuts the name of a statement after 63 characters. */
 function placesNamed(places: readonly string[]): string {
   const names = places.flatMap((place) => place.match(/^\w+(?= =>)/)?.[0] ?? [])
-  return names.map((name) => `_${name.replace(/^[plac]_(expected_)?/, '')}`).join('')
+  // These come with the account.
+  const said = names
+    .filter((name) => !/^l_.*_limit$/.test(name))
+    .map((name) => (name === 'l_account' ? 'l_within' : name))
+  return said.map((name) => `_${name.replace(/^[plac]_(expected_)?/, '')}`).join('')
 }
 
 /** In the order of the parameters of `commit_changes`. */

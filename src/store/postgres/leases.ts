@@ -1,15 +1,18 @@
 import type { Driver } from '../driver.ts'
 import { type ClockChange, ClockWatch, type LeaseRef, longestLease, mostLapses } from '../lease.ts'
+import type { SlotLimit } from '../slots.ts'
 import { claimDue } from './claim-due.ts'
-import { arrayLiteral, claimedColumns, isNotPaused, isQuarantined, isSuspect, lapsedAfter, nowMs } from './columns.ts'
+import { arrayLiteral, claimedColumns, isNotPaused, isQuarantined, lapsedAfter, nowMs } from './columns.ts'
 import type { Database } from './database.ts'
+import { isWithin, limitValues, searchLimits } from './limit-values.ts'
 
 type Methods = 'claimLease' | 'releaseLease' | 'takeBackLapse' | 'unquarantine' | 'renewLeases' | 'dueWork' | 'claimDue'
 
 type ClaimRow = {
-  readonly type: 'taken' | 'quarantined' | 'suspect'
+  readonly type: 'taken' | 'quarantined' | 'suspect' | 'limited'
   readonly epoch: number | null
   readonly lapses: number | null
+  readonly reached?: SlotLimit | null
 }
 
 /** One row without a conversation when nothing is due. */
@@ -32,6 +35,22 @@ export function leases(database: Database): Pick<Driver, Methods> {
       SELECT type, epoch, lapses FROM claimed
       UNION ALL SELECT 'suspect', NULL, NULL FROM ${schema}.conversations c
         WHERE c.tenant = $1 AND c.id = $2 AND ${isFree} AND NOT $5::boolean AND ${hasLapses} AND ${isNotPaused(schema)}`,
+  }
+  // The row is locked before slots are counted.
+  const claimWithin = {
+    name: 'claim_lease_within',
+    text: `WITH judged AS MATERIALIZED (
+        SELECT ${schema}.lock_and_judge($1, $2, $6::bigint, $7::bigint, $8::text, $9::bigint) AS reached
+      ), claimed AS (
+        UPDATE ${schema}.conversations c SET ${claimedColumns(schema, '$3', '$4', nowMs, '$8::text')}
+        FROM judged j WHERE c.tenant = $1 AND c.id = $2 AND ${isFree} AND ${isNotPaused(schema)} AND ($5::boolean OR NOT ${hasLapses}) AND j.reached IS NULL
+        RETURNING CASE WHEN ${isQuarantined} THEN 'quarantined' ELSE 'taken' END AS type, c.epoch, coalesce(cardinality(c.lapsed), 0) AS lapses
+      )
+      SELECT type, epoch, lapses, NULL AS reached FROM claimed
+      UNION ALL SELECT 'suspect', NULL, NULL, NULL FROM ${schema}.conversations c
+        WHERE c.tenant = $1 AND c.id = $2 AND ${isFree} AND ${isNotPaused(schema)} AND NOT $5::boolean AND ${hasLapses}
+      UNION ALL SELECT 'limited', NULL, NULL, j.reached FROM judged j, ${schema}.conversations c
+        WHERE c.tenant = $1 AND c.id = $2 AND ${isFree} AND ${isNotPaused(schema)} AND ($5::boolean OR NOT ${hasLapses}) AND j.reached IS NOT NULL`,
   }
   const release = {
     name: 'release_lease',
@@ -80,30 +99,22 @@ export function leases(database: Database): Pick<Driver, Methods> {
       UNION ALL SELECT 'grown', tenant, id, epoch, last_seq FROM renewed WHERE last_seq > seq
       UNION ALL SELECT 'stray', tenant, id, epoch, NULL FROM strays`,
   }
-  // Conversations with lapses are few among the few that were held, so they are not searched for among all due ones.
   const due = {
     name: 'due_work',
-    text: `SELECT (SELECT ${nowMs}) AS now, d.tenant, d.id FROM (VALUES (1)) one LEFT JOIN (
-      (
-        SELECT c.tenant, c.id, c.wake_at FROM ${schema}.conversations c
-        WHERE c.wake_at <= (SELECT ${nowMs}) AND c.agent = ANY ($1::text[])
-          AND (c.epoch IS NULL OR c.leased_until <= ${nowMs} AND ${isSuspect} IS NOT TRUE) AND ${isNotPaused(schema)}
-        ORDER BY c.wake_at LIMIT $2
-      ) UNION ALL (
-        SELECT c.tenant, c.id, c.wake_at FROM ${schema}.conversations c
-        WHERE c.holder IS NOT NULL AND c.leased_until <= ${nowMs} AND ${isSuspect} IS TRUE
-          AND c.wake_at + 0 <= ${nowMs} AND c.agent = ANY ($1::text[]) AND ${isNotPaused(schema)}
-        ORDER BY c.wake_at + 0 LIMIT $3
-      ) ORDER BY wake_at LIMIT $2
-    ) d ON true ORDER BY d.wake_at`,
+    text: `SELECT (SELECT ${nowMs}) AS now, d.of_tenant AS tenant, d.of_id AS id FROM (VALUES (1)) one
+      LEFT JOIN ${schema}.fair_due($1::text[], $2, $3, '{}', $4, $5::jsonb, $6::bigint, $7::jsonb) WITH ORDINALITY d ON true ORDER BY d.ordinality`,
   }
   const clockWatch = new ClockWatch()
   const correct = repairAfterClockChange(database)
   return {
     claimDue: claimDue(database, { watch: clockWatch, correct }),
-    async claimLease(tenant, id, holder, ttlMs, { suspects }) {
-      const [row] = await database.run<ClaimRow>(claim, [tenant, id, holder, ttlMs, suspects])
+    async claimLease(tenant, id, holder, ttlMs, { suspects, limits }) {
+      const values = [tenant, id, holder, ttlMs, suspects]
+      const [row] = isWithin(limits)
+        ? await database.run<ClaimRow>(claimWithin, [...values, ...limitValues(limits)])
+        : await database.run<ClaimRow>(claim, values)
       if (!row) return { type: 'held' }
+      if (row.type === 'limited') return { type: 'limited', limit: row.reached! }
       return row.type === 'taken' ? { type: 'taken', epoch: row.epoch!, lapses: row.lapses! } : { type: row.type }
     },
     async takeBackLapse(tenant, id, epoch) {
@@ -123,8 +134,9 @@ export function leases(database: Database): Pick<Driver, Methods> {
       const grown = rows.filter((row) => row.news === 'grown').map(({ tenant, id, seq }) => ({ tenant, id, seq: seq! }))
       return { lost: of('lost'), grown, strays: of('stray') }
     },
-    async dueWork({ agents, limit, suspects = limit, leaseMs }) {
-      const look = () => database.run<DueRow>(due, [agents, limit, suspects])
+    async dueWork({ agents, limit, suspects = limit, leaseMs, limits = null }) {
+      const limited = await searchLimits(database, agents, limits)
+      const look = () => database.run<DueRow>(due, [agents, limit, suspects, null, ...limited])
       let rows = await look()
       const { now } = rows[0]!
       const news = clockWatch.observe(now)

@@ -4,6 +4,7 @@ import { nowMs, secondary } from './columns.ts'
 import { createCommitFunction } from './commit-function.ts'
 import { breakingAfter, discard, quoteSchema } from './connection.ts'
 import { bulkJobs } from './jobs.ts'
+import { limits } from './limit-tables.ts'
 import { createNodes } from './nodes.ts'
 import { outbox } from './outbox-tables.ts'
 import { createSteering } from './steering.ts'
@@ -355,6 +356,7 @@ export const migrations: readonly ((schema: string) => string)[] = [
   bulkJobs,
   createNodes,
   createSteering,
+  limits,
 ]
 
 type MigrateOptions = {

@@ -4,6 +4,7 @@ import { checkWhole } from '../checks.ts'
 import { createStore, type StoreOptions } from '../create-store.ts'
 import type { CommitOutcome, Driver, PreparedChange } from '../driver.ts'
 import type { Store, WakeHint } from '../store.ts'
+import { postgresAccounts } from './accounts.ts'
 import { commitChange } from './commit-change.ts'
 import { checkSchemaName } from './connection.ts'
 import { changes, conversations } from './conversations.ts'
@@ -123,6 +124,7 @@ export function postgresDriver(
     upkeep: postgresUpkeep(database),
     jobs: postgresJobs(database),
     outbox: postgresOutbox(database),
+    accounts: postgresAccounts(database),
     liveBus,
     nodes: postgresNodes(database),
     steering: postgresSteering(database),

@@ -1,18 +1,21 @@
 import { type ClaimedRow, DueChoice, type PreparedClaim } from '../claim-due.ts'
+import { FairSearch } from '../fair-search.ts'
+import type { ConversationRef } from '../records.ts'
 import { getConversation } from './conversations.ts'
 import type { Database } from './database.ts'
-import { claimLease, dueIn } from './leases.ts'
+import { findDue } from './find-due.ts'
+import { claimLease } from './leases.ts'
 
 /** Must run inside a transaction that may write. */
-export function claimDue(db: Database, claim: PreparedClaim): ClaimedRow[] {
-  const { holder, ttlMs, agents, limit } = claim
+export function claimDue(db: Database, search: FairSearch, claim: PreparedClaim): ClaimedRow[] {
+  const { holder, ttlMs, limit } = claim
   const choice = new DueChoice(claim)
   const claimed: ClaimedRow[] = []
-  for (const { tenant, id } of dueIn(db, { agents, ...choice.query })) {
+  for (const { tenant, id } of dueFor(db, search, claim, choice)) {
     if (claimed.length >= limit) break
     const row = choice.asksFor(tenant, id) ? getConversation(db, tenant, id) : null
     if (!row || !choice.takes(tenant, row)) continue
-    const outcome = claimLease(db, tenant, id, holder, ttlMs, { suspects: choice.hasPlaceForSuspect })
+    const outcome = claimLease(db, tenant, id, holder, ttlMs, choice.terms(tenant, row))
     if (outcome.type !== 'taken' && outcome.type !== 'quarantined') continue
     const { epoch, lapses } = outcome.type === 'taken' ? outcome : { epoch: 0, lapses: 0 }
     claimed.push(choice.claimed({ tenant, type: outcome.type, epoch, lapses, row }))
@@ -24,9 +27,20 @@ export function claimDue(db: Database, claim: PreparedClaim): ClaimedRow[] {
 export function mayClaim(db: Database, claim: PreparedClaim): boolean {
   const choice = new DueChoice(claim)
   return db.snapshot(() =>
-    dueIn(db, { agents: claim.agents, ...choice.query }).some(({ tenant, id }) => {
+    // With a search of its own: the place where the next claim begins must not move.
+    dueFor(db, new FairSearch(), claim, choice).some(({ tenant, id }) => {
       const row = choice.asksFor(tenant, id) ? getConversation(db, tenant, id) : null
       return row !== null && choice.takes(tenant, row)
     }),
   )
+}
+
+/** Of those that are asked for, each claim decides whether there is a slot. */
+function dueFor(
+  db: Database,
+  search: FairSearch,
+  { agents, limits, only }: PreparedClaim,
+  choice: DueChoice,
+): ConversationRef[] {
+  return findDue(db, search, { agents, ...choice.query, ...(limits && !only ? { limits } : {}) })
 }

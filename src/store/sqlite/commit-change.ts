@@ -1,5 +1,6 @@
 import type { CommitOutcome, PreparedChange } from '../driver.ts'
 import { judgeClaim, type StoredLease } from '../lease.ts'
+import { passesAfter, type SlotLimit, type SlotLimits } from '../slots.ts'
 import { type ConversationHead, createConversation, findConversation, updateConversation } from './conversations.ts'
 import type { Database } from './database.ts'
 import {
@@ -15,6 +16,7 @@ import {
 import { isDeleted } from './fork-and-delete.ts'
 import { leaseIn, nextEpoch, setLease } from './leases.ts'
 import { referToBlobs } from './records.ts'
+import { limitReached } from './slots.ts'
 import { pauseOf } from './steering.ts'
 
 /** Must run inside a transaction. Decides by reading only, so that a refused change leaves no trace in its group. */
@@ -28,7 +30,7 @@ export function commitChange(db: Database, tenant: string, id: string, change: P
   const agent = change.attrs.agent ?? head?.agent ?? null
   // Asked only where the change wants a lease.
   const isPaused = change.acquires !== null && pauseOf(db, { tenant, id, agent }) !== null
-  const { lease, epoch } = leaseAfter(db, head, isPaused ? { ...change, acquires: null } : change, now)
+  const { lease, epoch, limited } = leaseAfter(db, tenant, head, isPaused ? { ...change, acquires: null } : change, now)
   const cid = head ? head.cid : createConversation(db, tenant, id, change, now)
   if (head) updateConversation(db, head, change, lease, now)
   else if (typeof lease === 'object') setLease(db, cid, lease)
@@ -45,7 +47,8 @@ export function commitChange(db: Database, tenant: string, id: string, change: P
   if (change.withdrawsFrom !== null)
     db.run('DELETE FROM summaries WHERE cid = ? AND to_seq >= ?', cid, change.withdrawsFrom)
   referToBlobs(db, tenant, cid, change.blobs, lastSeq + 1)
-  return epoch === null ? { type: 'ok', seq, at: now } : { type: 'ok', seq, at: now, epoch }
+  if (epoch !== null) return { type: 'ok', seq, at: now, epoch }
+  return limited ? { type: 'ok', seq, at: now, limited } : { type: 'ok', seq, at: now }
 }
 
 /** For a known key: the epoch of the lease that the first attempt took, while this holder still has it. */
@@ -64,23 +67,35 @@ function withLeaseOfFirstTime(
   return { ...outcome, epoch }
 }
 
-type LeaseAfter = { readonly lease: StoredLease | 'none' | 'as it is'; readonly epoch: number | null }
+/** `limited`: the limit that kept the change from taking the lease. */
+type LeaseAfter = {
+  readonly lease: StoredLease | 'none' | 'as it is'
+  readonly epoch: number | null
+  readonly limited?: SlotLimit
+}
 
 /** What happens to the lease, and the epoch of the one that is taken with the change. */
 function leaseAfter(
   db: Database,
+  tenant: string,
   head: ConversationHead | undefined,
-  { acquires, releasesLease, events }: PreparedChange,
+  { acquires, releasesLease, events, attrs }: PreparedChange,
   now: number,
 ): LeaseAfter {
   const before = head && !releasesLease ? leaseIn(head) : null
+  let limited: SlotLimit | null = null
   if (acquires && !(before && before.until > now)) {
-    const { outcome, lease } = judgeClaim(before, { ...acquires, epoch: () => nextEpoch(db) }, now)
+    const passes = (passesAfter(events) ?? head?.passes === 1) || Boolean(attrs.childOf) || attrs.kind === 'flow'
+    const row = { cid: head?.cid ?? null, tenant, agent: attrs.agent ?? head?.agent ?? null }
+    const reached = (limits: SlotLimits) => (passes ? null : limitReached(db, row, limits, now))
+    const { outcome, lease } = judgeClaim(before, { ...acquires, epoch: () => nextEpoch(db), reached }, now)
     if (lease) return { lease, epoch: outcome.type === 'taken' ? outcome.epoch : null }
+    limited = outcome.type === 'limited' ? outcome.limit : null
   }
-  if (releasesLease) return { lease: 'none', epoch: null }
+  const why = limited ? { limited } : {}
+  if (releasesLease) return { lease: 'none', epoch: null, ...why }
   const forgetsLapses = before && before.lapsed.length > 0 && events.some(({ type }) => type === 'turn_ended')
-  return { lease: forgetsLapses ? { ...before, lapsed: [] } : 'as it is', epoch: null }
+  return { lease: forgetsLapses ? { ...before, lapsed: [] } : 'as it is', epoch: null, ...why }
 }
 
 /** The answer when nothing must be written; null when the change can be made. */

@@ -2,9 +2,11 @@ import type { PreparedChange, ReadConversation, StoredAttrs, StoredConversation,
 import type { StoredLease } from '../lease.ts'
 import { type ConversationFilter, mostTallied, type StatusCount, type Tally } from '../records.ts'
 import { forkParents, mergeSettings, rowBytes, searchedText } from '../rows.ts'
+import { passesAfter } from '../slots.ts'
 import { lastSeq, recordColumns, waiting } from './columns.ts'
 import type { Database } from './database.ts'
 import { type LeaseColumns, leaseColumns, leaseValues, setLease, setLeaseColumns } from './leases.ts'
+import { passes } from './slots.ts'
 
 /** What a commit must know before it decides. */
 export type ConversationHead = LeaseColumns & {
@@ -12,11 +14,14 @@ export type ConversationHead = LeaseColumns & {
   readonly agent: string | null
   readonly lastSeq: number
   readonly dormant: number
+  readonly terminating: number
+  readonly passes: number
 }
 
 export function findConversation(db: Database, tenant: string, id: string): ConversationHead | undefined {
   return db.get(
-    `SELECT cid, agent, ${leaseColumns}, dormant, ${lastSeq} AS lastSeq FROM conversations WHERE tenant = ? AND id = ?`,
+    `SELECT cid, agent, ${leaseColumns}, dormant, terminating, ${passes} AS passes, ${lastSeq} AS lastSeq
+     FROM conversations WHERE tenant = ? AND id = ?`,
     tenant,
     id,
   )
@@ -113,7 +118,7 @@ function inheritedOwner(db: Database, tenant: string, { childOf }: StoredAttrs):
 /** Updates the row of a conversation for a change; does nothing when the events say it all. */
 export function updateConversation(
   db: Database,
-  { cid, dormant }: ConversationHead,
+  { cid, dormant, terminating }: ConversationHead,
   { events, attrs, wake }: PreparedChange,
   lease: StoredLease | 'none' | 'as it is',
   now: number,
@@ -141,6 +146,9 @@ export function updateConversation(
     if (isChanged) db.run(`${setCached} WHERE cid = ?`, ...cached, cid)
     if (lease !== 'as it is') setLease(db, cid, lease === 'none' ? null : lease)
   }
+  const isTerminating = passesAfter(events) ?? terminating === 1
+  if (isTerminating !== (terminating === 1))
+    db.run('UPDATE conversations SET terminating = ? WHERE cid = ?', isTerminating ? 1 : 0, cid)
   writeRareAttrs(db, cid, attrs)
   writeOwner(db, cid, attrs)
 }

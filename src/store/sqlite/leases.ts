@@ -5,7 +5,6 @@ import {
   judgeClaim,
   type KnownLease,
   type LeaseNews,
-  lapseWithinMs,
   leaseNews,
   longestLease,
   quarantineHolder,
@@ -13,11 +12,12 @@ import {
   type StoredLease,
   withoutLapse,
 } from '../lease.ts'
-import type { ConversationRef } from '../records.ts'
-import type { DueWorkQuery, WatchedLog } from '../store.ts'
+import type { SlotLimits } from '../slots.ts'
+import type { WatchedLog } from '../store.ts'
 import { isQuarantined, lastAt, lastSeq } from './columns.ts'
 import type { Database } from './database.ts'
-import { hasPauses, isNotPaused, pauseOf } from './steering.ts'
+import { limitReached, passes } from './slots.ts'
+import { pauseOf } from './steering.ts'
 
 export function claimLease(
   db: Database,
@@ -25,12 +25,18 @@ export function claimLease(
   id: string,
   holder: string,
   ttlMs: number,
-  { suspects }: Required<ClaimOptions>,
+  options: Required<ClaimOptions>,
 ): ClaimOutcome {
   const found = findLease(db, tenant, id)
   if (!found || pauseOf(db, { tenant, id, agent: found.agent })) return { type: 'held' }
-  const claim = { holder, ttlMs, suspects, epoch: () => nextEpoch(db) }
-  const { outcome, lease } = judgeClaim(found.lease, claim, Date.now())
+  const now = Date.now()
+  const { cid, agent, passes } = found
+  const reached = (limits: SlotLimits) => (passes ? null : limitReached(db, { cid, tenant, agent }, limits, now))
+  const { outcome, lease } = judgeClaim(
+    found.lease,
+    { holder, ttlMs, ...options, epoch: () => nextEpoch(db), reached },
+    now,
+  )
   if (lease) setLease(db, found.cid, lease)
   return outcome
 }
@@ -42,25 +48,29 @@ export type LeaseColumns = {
   readonly leaseUntil: number | null
   readonly claimedAt: number | null
   readonly lapsed: string | null
+  readonly account: string | null
 }
 
 export const leaseColumns =
-  'lease_holder AS leaseHolder, lease_epoch AS leaseEpoch, lease_until AS leaseUntil, claimed_at AS claimedAt, lapsed'
+  'lease_holder AS leaseHolder, lease_epoch AS leaseEpoch, lease_until AS leaseUntil, claimed_at AS claimedAt, lapsed, account'
 
-export function leaseIn({ leaseHolder, leaseEpoch, leaseUntil, claimedAt, lapsed }: LeaseColumns): StoredLease | null {
+export function leaseIn(columns: LeaseColumns): StoredLease | null {
+  const { leaseHolder, leaseEpoch, leaseUntil, claimedAt, lapsed, account } = columns
   if (leaseHolder === null || leaseEpoch === null || leaseUntil === null) return null
   const epochs = lapsed === null ? [] : (JSON.parse(lapsed) as number[])
-  return { holder: leaseHolder, epoch: leaseEpoch, until: leaseUntil, claimedAt, lapsed: epochs }
+  const lease = { holder: leaseHolder, epoch: leaseEpoch, until: leaseUntil, claimedAt, lapsed: epochs }
+  return account === null ? lease : { ...lease, account }
 }
 
 /** The values for `setLeaseColumns`. */
 export function leaseValues(lease: StoredLease | null): (string | number | null)[] {
-  if (!lease) return [null, null, null, null, null]
-  const { holder, epoch, until, claimedAt, lapsed } = lease
-  return [holder, epoch, until, claimedAt, lapsed.length === 0 ? null : JSON.stringify(lapsed)]
+  if (!lease) return [null, null, null, null, null, null]
+  const { holder, epoch, until, claimedAt, lapsed, account = null } = lease
+  return [holder, epoch, until, claimedAt, lapsed.length === 0 ? null : JSON.stringify(lapsed), account]
 }
 
-export const setLeaseColumns = 'lease_holder = ?, lease_epoch = ?, lease_until = ?, claimed_at = ?, lapsed = ?'
+export const setLeaseColumns =
+  'lease_holder = ?, lease_epoch = ?, lease_until = ?, claimed_at = ?, lapsed = ?, account = ?'
 
 /** Epochs come from one counter for the whole store. */
 export function nextEpoch(db: Database): number {
@@ -107,55 +117,20 @@ export function renewLeases(db: Database, holder: string, ttlMs: number, known: 
   return leaseNews(known, rows)
 }
 
-function findLease(
-  db: Database,
-  tenant: string,
-  id: string,
-): { cid: number; agent: string | null; lease: StoredLease | null } | null {
-  const row = db.get<LeaseColumns & { cid: number; agent: string | null }>(
-    `SELECT cid, agent, ${leaseColumns} FROM conversations WHERE tenant = ? AND id = ?`,
+type FoundLease = {
+  readonly cid: number
+  readonly lease: StoredLease | null
+  readonly agent: string | null
+  readonly passes: boolean
+}
+
+function findLease(db: Database, tenant: string, id: string): FoundLease | null {
+  const row = db.get<LeaseColumns & { cid: number; agent: string | null; passes: number }>(
+    `SELECT cid, agent, ${passes} AS passes, ${leaseColumns} FROM conversations WHERE tenant = ? AND id = ?`,
     tenant,
     id,
   )
-  return row ? { cid: row.cid, agent: row.agent, lease: leaseIn(row) } : null
-}
-
-type DueRow = ConversationRef & { readonly wakeAt: number }
-
-const due = 'SELECT tenant, id, wake_at AS wakeAt FROM conversations INDEXED BY conversations_agenda WHERE'
-const soonest = (hasPauses: boolean) =>
-  `AND agent = ? AND wake_at <= ? ${hasPauses ? `AND ${isNotPaused}` : ''} ORDER BY wake_at LIMIT ?`
-const heldNoLonger = 'lease_holder IS NOT NULL AND lease_until <= ?'
-/** Whether a claim would find lapses. */
-const isSuspect = `(lapsed IS NOT NULL OR lease_until - claimed_at <= ${lapseWithinMs})`
-
-/** One consistent read of `dueIn`. */
-export function dueWork(db: Database, query: DueWorkQuery): ConversationRef[] {
-  return db.snapshot(() => dueIn(db, query))
-}
-
-/**
- * Walks the index for each agent, so that work for unknown agents costs nothing: first the conversations without a lease, then those whose lease has lapsed.
- * Where nothing is paused, the statements do not ask for it. Must run inside a transaction.
- */
-export function dueIn(db: Database, { agents, limit, suspects = limit }: DueWorkQuery): ConversationRef[] {
-  const now = Date.now()
-  const all = [...new Set(agents)]
-  const sorted = (rows: DueRow[]): DueRow[] => rows.sort((left, right) => left.wakeAt - right.wakeAt)
-  const dueOf = soonest(hasPauses(db))
-  const free = all.flatMap((agent) => [
-    ...db.all<DueRow>(`${due} lease_holder IS NULL ${dueOf}`, agent, now, limit),
-    ...db.all<DueRow>(`${due} ${heldNoLonger} AND ${isSuspect} IS NOT TRUE ${dueOf}`, now, agent, now, limit),
-  ])
-  const suspected =
-    suspects === 0
-      ? []
-      : all.flatMap((agent) =>
-          db.all<DueRow>(`${due} ${heldNoLonger} AND ${isSuspect} IS TRUE ${dueOf}`, now, agent, now, suspects),
-        )
-  return sorted([...free, ...sorted(suspected).slice(0, suspects)])
-    .slice(0, limit)
-    .map(({ tenant, id }) => ({ tenant, id }))
+  return row ? { cid: row.cid, lease: leaseIn(row), agent: row.agent, passes: row.passes === 1 } : null
 }
 
 export function movedLogs(db: Database, watched: readonly WatchedLog[]): number[] {

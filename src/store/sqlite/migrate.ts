@@ -315,6 +315,23 @@ CREATE TABLE steering_acts (
 `
 
 /** The schema version is the number of migrations that have run. Must only be appended to. */
+/**
+ * Limits count leases, and work is found by agent and tenant. `account`: of the lease, and counts for nothing without one. `terminating`: the open turn is being
+ * cancelled. Older versions do not update it; their cancels then wait for a slot like messages do.
+ */
+const limits = `
+ALTER TABLE conversations ADD COLUMN account TEXT;
+ALTER TABLE conversations ADD COLUMN terminating INTEGER NOT NULL DEFAULT 0;
+DROP INDEX conversations_agenda;
+CREATE INDEX conversations_agenda ON conversations (lease_holder, agent, tenant, wake_at) WHERE wake_at IS NOT NULL OR lease_holder IS NOT NULL;
+CREATE INDEX conversations_passing ON conversations (wake_at)
+  WHERE wake_at IS NOT NULL AND (terminating = 1 OR child_of IS NOT NULL OR kind = 'flow');
+CREATE TABLE accounts (
+  name TEXT PRIMARY KEY,
+  budget TEXT NOT NULL
+) WITHOUT ROWID;
+`
+
 const migrations: readonly string[] = [
   createTables,
   indexForks,
@@ -330,6 +347,7 @@ const migrations: readonly string[] = [
   bulkJobs,
   nodes,
   steering,
+  limits,
 ]
 
 export const knownVersion = migrations.length

@@ -5,20 +5,22 @@ import { safeLogger } from '../../base/redact/redacting-logger.ts'
 import { checkDuration } from '../checks.ts'
 import { createStore, type StoreOptions } from '../create-store.ts'
 import type { Driver } from '../driver.ts'
+import { FairSearch } from '../fair-search.ts'
 import { ClockWatch } from '../lease.ts'
 import type { Store } from '../store.ts'
+import { sqliteAccounts } from './accounts.ts'
 import { claimDue, mayClaim } from './claim-due.ts'
 import { commitChange } from './commit-change.ts'
 import { Connection } from './connection.ts'
 import { changedSince, getConversation, listConversations, tally } from './conversations.ts'
 import { dueCalls, getCall, inbox, pendingCalls, readEvents } from './events.ts'
+import { findDue } from './find-due.ts'
 import { deleteConversation, deleteTenant, forkConversation } from './fork-and-delete.ts'
 import { GroupCommit } from './group-commit.ts'
 import { watchOthers } from './hints.ts'
 import { sqliteJobs } from './jobs.ts'
 import {
   claimLease,
-  dueWork,
   movedLogs,
   releaseLease,
   renewLeases,
@@ -74,6 +76,7 @@ export function sqliteDriver({ path, busyTimeoutMs, logger }: SqliteDriverOption
   const connection = new Connection(path, busyTimeoutMs)
   const commits = new GroupCommit(connection)
   const clockWatch = new ClockWatch()
+  const search = new FairSearch()
   const watchClock = async (leaseMs: number | undefined): Promise<void> => {
     const now = Date.now()
     const news = clockWatch.observe(now)
@@ -117,12 +120,12 @@ export function sqliteDriver({ path, busyTimeoutMs, logger }: SqliteDriverOption
     renewLeases: (holder, ttlMs, known) => commits.write((db) => renewLeases(db, holder, ttlMs, known)),
     async dueWork(query) {
       await watchClock(query.leaseMs)
-      return connection.read((db) => dueWork(db, query))
+      return connection.read((db) => db.snapshot(() => findDue(db, search, query)))
     },
     async claimDue(claim) {
       await watchClock(claim.ttlMs)
       const isDue = await connection.read((db) => mayClaim(db, claim))
-      return isDue ? commits.write((db) => claimDue(db, claim)) : []
+      return isDue ? commits.write((db) => claimDue(db, search, claim)) : []
     },
     movedLogs: (watched) => connection.read((db) => movedLogs(db, watched)),
     putBlob: (tenant, hash, bytes, mediaType) => commits.write((db) => putBlob(db, tenant, hash, bytes, mediaType)),
@@ -132,6 +135,7 @@ export function sqliteDriver({ path, busyTimeoutMs, logger }: SqliteDriverOption
     upkeep: sqliteUpkeep(connection, commits),
     jobs: sqliteJobs(connection, commits),
     outbox: sqliteOutbox(connection, commits),
+    accounts: sqliteAccounts(connection, commits),
     nodes: sqliteNodes(connection, commits),
     steering: sqliteSteering(connection, commits),
     watchOthers: (emit) => watchOthers(connection, logger, emit),

@@ -60,6 +60,7 @@ const malformed: readonly (readonly [field: string, event: unknown])[] = [
       content: { turnId: 't', messageId: 'm', model: { provider: 'p', modelId: 'm' }, code: 'x' },
     },
   ],
+  ['content.round', { type: 'tool_asked', content: { callId: 'call', round: 0, state: null } }],
   ['content.reason', { type: 'halted_by', content: { callId: 'call' } }],
   ['content.who', { type: 'scope_missing', content: { turnId: 'turn-1', reason: 'no directory' } }],
   ['content.patch.set', { type: 'state_set', content: { patch: { todos: [] }, exposed: [], who: 'ann' } }],
@@ -107,6 +108,7 @@ const ownersEvents: readonly NewEvent[] = [
     content: { turnId: 'turn-1', messageId: 'message-3', model: { provider: 'p', modelId: 'm' }, usage: {}, code: 'x' },
   },
   { type: 'restored', content: { version: 3, seq: 1, through: 2 } },
+  { type: 'tool_asked', content: { callId: 'call-2', round: 1, state: { step: 2 } } },
   { type: 'halted_by', content: { callId: 'call-2', reason: 'handed over' } },
   { type: 'scope_missing', content: { turnId: 'turn-1', who: 'ann', reason: 'no directory' } },
   {

@@ -68,6 +68,8 @@ function nameOf(event: LogEvent): string | null {
       return `call ${event.content.callId}`
     case 'tool_started':
       return `start ${event.content.attempt} of ${event.content.callId}`
+    case 'tool_asked':
+      return `mark of suspension ${event.content.round} of ${event.content.callId}`
     case 'suspension':
       return `suspension ${event.content.round} of ${event.content.callId}`
     case 'resolution':

@@ -10,7 +10,7 @@ export async function checkRest(store: Store, id: string, log: readonly LogEvent
   const record = await store.getConversation(id)
   const cached = record?.fsmState ?? null
   const folded = fsmStateOf(foldEvents(log.slice(0, cached?.lastSeq)))
-  if (!isDeepStrictEqual(cached, folded))
+  if (!isDeepStrictEqual(withoutTokens(cached), withoutTokens(folded)))
     problems.push(`the cached state is ${text(cached)}; the log says ${text(folded)}`)
   if (!isUpToDate(cached, log))
     problems.push(`the cached state is of ${cached?.lastSeq}; the log goes to ${log.length}`)
@@ -21,6 +21,13 @@ export async function checkRest(store: Store, id: string, log: readonly LogEvent
   const due = await store.dueWork({ agents, limit: 1_000 })
   if (due.some((ref) => ref.id === id)) problems.push('it is still due')
   return problems
+}
+
+/** The tokens are those of the newest call in memory. After a summary, an owner does not have the turns before it. */
+function withoutTokens(state: FsmState | null): Partial<FsmState> | null {
+  if (!state) return null
+  const { tokens: _, ...others } = state
+  return others
 }
 
 /** No process has to come back to it. */

@@ -1,0 +1,99 @@
+import type { Case, Mutant } from './mutant.ts'
+
+const memory = (test: string): Case => ({ file: 'src/store/memory/memory-store.test.ts', test })
+const sqlite = (test: string): Case => ({ file: 'src/store/sqlite/sqlite-store.test.ts', test })
+const postgres = (test: string): Case => ({ file: 'src/store/postgres/postgres-store.test.ts', test })
+const story = (test: string): Case => ({ file: 'test/stories/limits-turns.test.ts', test })
+const budgets = (test: string): Case => ({ file: 'test/stories/limits-budgets.test.ts', test })
+const budget = (test: string): Case => ({ file: 'src/store/budget.test.ts', test })
+
+export const limitsMutants: readonly Mutant[] = [
+  {
+    name: 'limits: one more than the limit of a tenant',
+    edits: [{ file: 'src/store/slots.ts', find: 'held.tenant >= tenant', replace: 'held.tenant > tenant' }],
+    killedBy: [memory('are reached by the live leases of a tenant, an agent or an account, and by no others')],
+  },
+  {
+    name: 'limits: children wait for a slot, on SQLite',
+    edits: [
+      {
+        file: 'src/store/sqlite/slots.ts',
+        find: '"(terminating = 1 OR child_of IS NOT NULL OR kind = \'flow\')"',
+        replace: '"(terminating = 1 OR kind = \'flow\')"',
+      },
+    ],
+    killedBy: [sqlite('children and turns that are being cancelled pass, until the turn has ended')],
+  },
+  {
+    name: 'limits: a turn that has ended still passes',
+    edits: [{ file: 'src/store/slots.ts', find: "last.type === 'cancel_requested' : null", replace: 'true : null' }],
+    killedBy: [memory('children and turns that are being cancelled pass, until the turn has ended')],
+  },
+  {
+    name: 'limits: claims on Postgres do not wait for each other',
+    edits: [
+      {
+        file: 'src/store/postgres/limit-tables.ts',
+        find: '`PERFORM pg_advisory_xact_lock(hashtextextended(',
+        replace: '`PERFORM (hashtextextended(',
+      },
+    ],
+    killedBy: [postgres('are kept by stores that claim at the same time')],
+  },
+  {
+    name: 'limits: the search begins with the same tenant each time',
+    edits: [{ file: 'src/store/fair-search.ts', find: 'this.#last = tenant', replace: '' }],
+    killedBy: [memory('goes round where there are more tenants than places')],
+  },
+  {
+    name: 'limits: a slot that becomes free is not looked for',
+    edits: [
+      {
+        file: 'src/engine/lease/worker.ts',
+        find: 'this.#node.turnLimits?.isLimited(name) ?? false',
+        replace: 'false',
+      },
+    ],
+    killedBy: [
+      story('a tenant runs as many turns at once as it may; the others wait, are recorded, and go on when one ends'),
+    ],
+  },
+  {
+    name: 'budgets: a long wait keeps the lease',
+    edits: [
+      {
+        file: 'src/engine/limits/model-gate.ts',
+        find: 'longestHeldWaitMs = 1_000',
+        replace: 'longestHeldWaitMs = 1_000_000',
+      },
+    ],
+    killedBy: [budgets('a call that the minute has no room for is put off, without a lease, and made when there is')],
+  },
+  {
+    name: 'budgets: a provider that always refuses is asked for ever',
+    edits: [
+      {
+        file: 'src/engine/limits/model-gate.ts',
+        find: '(this.#putOff.get(this.#key) ?? 0) < retry.maxAttempts',
+        replace: 'true',
+      },
+    ],
+    killedBy: [budgets('a provider that refuses again and again ends the turn')],
+  },
+  {
+    name: 'budgets: a second pause shortens the first',
+    edits: [
+      {
+        file: 'src/store/budget.ts',
+        find: 'Math.max(known, now + Math.min(forMs, longestPauseMs))',
+        replace: 'now + Math.min(forMs, longestPauseMs)',
+      },
+    ],
+    killedBy: [budget('a pause holds until it is over, is never shortened, and is at most ten minutes')],
+  },
+  {
+    name: 'budgets: the minute before is forgotten',
+    edits: [{ file: 'src/store/budget.ts', find: 'isNext ? budget.spent : nothing()', replace: 'nothing()' }],
+    killedBy: [budget('counts the minute before by its share of the last 60 seconds, and says when there is enough')],
+  },
+]
