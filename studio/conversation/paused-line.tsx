@@ -53,7 +53,12 @@ export function PausedLine({
         {typeof state === 'object' && <span role="alert"> {errorWords(state.error)}</span>}
       </span>
       {record?.tenant !== undefined && state !== 'elsewhere' && (
-        <Button kind="quiet" disabled={state === 'sending'} onClick={() => void resume(record.id, record.tenant!)}>
+        <Button
+          kind="quiet"
+          className="shrink-0"
+          disabled={state === 'sending'}
+          onClick={() => void resume(record.id, record.tenant!)}
+        >
           Resume
         </Button>
       )}

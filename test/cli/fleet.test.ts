@@ -16,8 +16,8 @@ afterAll(() => world.close())
 test('operators see and steer the fleet of a server with --url', async () => {
   const onIt = (...args: string[]) => [...args, ...world.ways.server]
   const { value: listed } = await perdureJson(onIt('nodes'))
-  const [{ holder }] = listed.nodes
   expect(listed.nodes).toMatchObject([{ works: true, drain: null }])
+  const { holder } = listed.nodes[0]
   const by = ['--who', 'ops-ann', '--reason', 'outage']
   expect((await perdureJson(onIt('pause', '--conversation', 'open', ...by))).value).toMatchObject({
     target: { conversation: 'open', tenant: 'default' },
@@ -25,8 +25,8 @@ test('operators see and steer the fleet of a server with --url', async () => {
     reason: 'outage',
   })
   expect((await perdure(onIt('pause'))).stdout).toContain('ops-ann')
-  const [{ callId }] = (await world.runtime.conversation('open').view()).pending as [{ callId: string }]
-  await world.runtime.conversation('open').approve(callId)
+  const { pending } = await world.runtime.conversation('open').view()
+  await world.runtime.conversation('open').approve(pending[0]!.callId)
   const { value: due } = await perdureJson(onIt('work'))
   expect(due.work).toMatchObject([{ id: 'open', state: 'due', pause: { who: 'ops-ann' } }])
   expect(await perdureJson(onIt('resume', '--conversation', 'open'))).toMatchObject({ value: { resumed: true } })
