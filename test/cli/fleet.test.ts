@@ -7,13 +7,13 @@ let world: World
 beforeAll(async () => {
   world = await openWorld()
   await world.say('open', 'A refund, please')
-  // A lease that is held when a pause comes stays.
-  await expect.poll(() => world.runtime.work({ state: 'held' })).toEqual([])
 })
 
 afterAll(() => world.close())
 
 test('operators see and steer the fleet of a server with --url', async () => {
+  // A lease that is held when a pause comes stays.
+  await expect.poll(() => world.runtime.work({ state: 'held' })).toEqual([])
   const onIt = (...args: string[]) => [...args, ...world.ways.server]
   const { value: listed } = await perdureJson(onIt('nodes'))
   expect(listed.nodes).toMatchObject([{ works: true, drain: null }])
