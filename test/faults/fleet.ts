@@ -1,12 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { jobsOf } from '../../src/store/jobs.ts'
 import type { Store } from '../../src/store/store.ts'
 import { freshDatabase } from '../setup/fresh-database.ts'
 import { type RunningPostgres, startPostgres } from '../setup/start-postgres.ts'
 import { keepEvidence, Timeline } from './fleet/evidence.ts'
-import { readKept } from './fleet/facts.ts'
+import { readActs, readKept } from './fleet/facts.ts'
 import { FleetNode } from './fleet/fleet-node.ts'
 import { emptyHistory } from './fleet/history.ts'
+import { beginLeaseAudit, readLeaseAudit } from './fleet/lease-audit.ts'
 import { Nemesis } from './fleet/nemesis.ts'
+import { Operators } from './fleet/operators.ts'
 import { People } from './fleet/people.ts'
 import { brokenRules } from './fleet/rules.ts'
 import { Stories } from './fleet/stories.ts'
@@ -87,14 +90,20 @@ async function endure({ postgres, nodes, seed, minutes }: Scene): Promise<Findin
   const isShort = minutes < 1
   const { storytellers, ...size } = isShort ? short : long
   const nemesis = new Nemesis({ nodes, postgres, random: fork(), leaseMs, drainMs, tell, ...size })
+  await makeTables(databaseUrl)
+  await beginLeaseAudit(databaseUrl)
   await nemesis.startAll()
   const apis = nodes.filter(({ kind }) => kind === 'api')
   const people = new People(apis, fork())
   const stories = new Stories(people, history, fork())
+  const operators = new Operators({ people, history, nemesis, random: fork(), tell, pauseMs: size.pauseMs })
   const told = Array.from({ length: storytellers }, () => stories.tell())
   if (!isShort) told.push(stories.poison())
-  await nemesis.run(Date.now() + minutes * 60_000)
+  const until = Date.now() + minutes * 60_000
+  await Promise.all([nemesis.run(until), operators.run(until)])
   await nemesis.heal()
+  const atRest = new AbortController()
+  const healing = operators.heal(atRest.signal)
   tell('healed')
   const healedAt = Date.now()
   people.giveUpAt(healedAt + healedWithinMs)
@@ -105,7 +114,12 @@ async function endure({ postgres, nodes, seed, minutes }: Scene): Promise<Findin
   try {
     await untilAtRest(store, healedAt + healedWithinMs)
     const restMs = Date.now() - healedAt
-    const facts = { history, kept: await readKept(store) }
+    atRest.abort()
+    await healing
+    const facts = {
+      ...{ history, kept: await readKept(store), leases: await readLeaseAudit(databaseUrl) },
+      ...{ acts: await readActs(store), jobs: await jobsOf(store).list({ limit: 1_000 }) },
+    }
     const violations = [
       ...brokenRules(facts),
       ...stories.unfinished,
@@ -114,8 +128,9 @@ async function endure({ postgres, nodes, seed, minutes }: Scene): Promise<Findin
       ...(await examine(nodes)),
     ]
     if (violations.length > 0) progress(`fleet: evidence is in ${keepEvidence(seed, timeline, facts)}`)
-    const seen = tally.counts(facts.kept)
-    const { longestCloseMs, counts: faults } = nemesis
+    const seen = tally.counts(facts)
+    const { longestCloseMs } = nemesis
+    const faults = { ...nemesis.counts, ...operators.counts }
     const counts = { ...seen, faults, stories: stories.begun, restMs, longestCloseMs }
     return {
       violations,
@@ -135,12 +150,19 @@ async function examine(nodes: readonly FleetNode[]): Promise<string[]> {
   return [...notReady.filter((problem) => problem !== null), ...(await doctor.examine(2 * healedWithinMs))]
 }
 
+async function makeTables(url: string): Promise<void> {
+  const store = await openStore({ store: 'postgres', url })
+  await store.listConversations({ limit: 1 })
+  await store.close()
+}
+
 async function untilAtRest(store: Store, giveUpAt: number): Promise<void> {
   while (Date.now() < giveUpAt) {
     const restless = await Promise.all(
       (['active', 'suspended'] as const).map((status) => store.listConversations({ status, limit: 1 })),
     )
-    if (restless.flat().length === 0) return
+    const isWorking = (await jobsOf(store).list()).some(({ finishedAt }) => finishedAt === null)
+    if (restless.flat().length === 0 && !isWorking) return
     await sleep(100)
   }
 }

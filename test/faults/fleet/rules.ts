@@ -6,6 +6,7 @@ import { type CallState, findTurn, keptMessages, type TurnState } from '../../..
 import { checkHistory } from '../../log/check-history.ts'
 import type { Facts, Kept } from './facts.ts'
 import type { Given, Run } from './history.ts'
+import { jobsActOnce, limitsAreKept, pausedStaysAtRest, readersSeeOneText } from './steering-rules.ts'
 
 /** What must hold over a whole history. Each returns what breaks it. */
 export const rules = {
@@ -18,6 +19,10 @@ export const rules = {
   'an accepted approval is not eaten': approvalsAreKept,
   'watchers see the log': watchersSeeTheLog,
   'poison is set aside, and nothing else': poisonIsConvicted,
+  'paused stays at rest': pausedStaysAtRest,
+  'limits are kept': limitsAreKept,
+  'a bulk job acts once': jobsActOnce,
+  'readers see one text': readersSeeOneText,
   'everything comes to rest': allAtRest,
 } satisfies Record<string, (facts: Facts) => string[]>
 
