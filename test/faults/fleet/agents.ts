@@ -11,7 +11,19 @@ import { scriptedModel } from '../../../src/testing/scripted-model.ts'
 export type Build = 'earlier' | 'later'
 
 /** What a message asks for, as its first word. The second is the id of its conversation, the third how long its tools take, the fourth its key. */
-export const plans = ['say', 'report', 'rerun', 'order', 'pay', 'ask', 'both', 'family', 'later', 'mark', 'fail'] as const
+export const plans = [
+  'say',
+  'report',
+  'rerun',
+  'order',
+  'pay',
+  'ask',
+  'both',
+  'family',
+  'later',
+  'mark',
+  'fail',
+] as const
 
 export type Plan = (typeof plans)[number]
 

@@ -2,8 +2,8 @@ import { type FlowState, foldFlow } from '../../../src/engine/flow/flow-state.ts
 import type { LogEvent } from '../../../src/log/events.ts'
 import { foldEvents } from '../../../src/log/fold-events.ts'
 import type { ConversationState } from '../../../src/log/state.ts'
-import type { ConversationRecord } from '../../../src/store/records.ts'
 import type { StoredJob } from '../../../src/store/jobs.ts'
+import type { ConversationRecord } from '../../../src/store/records.ts'
 import { type SteeringAct, steeringOf } from '../../../src/store/steering.ts'
 import type { Store } from '../../../src/store/store.ts'
 import type { History } from './history.ts'
@@ -11,7 +11,10 @@ import type { LeaseAudit } from './lease-audit.ts'
 
 /** A log as it stood in the end, without the events that only the later build knows; they change nothing. */
 export type Kept = {
-  readonly record: Pick<ConversationRecord, 'id' | 'agent' | 'status' | 'parent' | 'lastSeq' | 'fsmState' | 'quarantine'>
+  readonly record: Pick<
+    ConversationRecord,
+    'id' | 'agent' | 'status' | 'parent' | 'lastSeq' | 'fsmState' | 'quarantine'
+  >
   readonly log: readonly LogEvent[]
   /** All of it, as `seq type at`. */
   readonly shown: readonly string[]

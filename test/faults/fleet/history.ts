@@ -1,7 +1,7 @@
 import type { Json } from '../../../src/base/json.ts'
+import type { Answered } from '../../../src/runtime/answer-call.ts'
 import type { BulkJob } from '../../../src/runtime/bulk/bulk-request.ts'
 import type { Pause, PauseTarget } from '../../../src/store/steering.ts'
-import type { Answered } from '../../../src/runtime/answer-call.ts'
 
 /** All that people and tools heard and did during a run. What the log says is compared with it. */
 export type History = {

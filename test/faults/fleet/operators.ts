@@ -55,7 +55,8 @@ export class Operators {
     while (!signal.aborted) {
       const paused = await this.#ask((ask) => requestJson<{ pauses: Pause[] }>(ask, '/pauses'))
       for (const { target } of paused.pauses) await this.#post('/pauses/resume', target)
-      for (const { holder, drain } of await this.#nodes()) if (drain) await this.#post('/nodes/undrain', { node: holder })
+      for (const { holder, drain } of await this.#nodes())
+        if (drain) await this.#post('/nodes/undrain', { node: holder })
       await sleep(500)
     }
   }

@@ -90,7 +90,11 @@ const inTime = [
   ...(['watched', 'poisoned', 'unknown', 'reruns', 'leasesLost', 'unknownEvents'] as const),
 ] as const
 
-export function notExercised(counts: FaultCounts & ActCounts, seen: ReturnType<Tally['counts']>, isShort: boolean): string[] {
+export function notExercised(
+  counts: FaultCounts & ActCounts,
+  seen: ReturnType<Tally['counts']>,
+  isShort: boolean,
+): string[] {
   return [
     ...[...faults, ...acts].filter((fault) => counts[fault] === 0).map((fault) => `there was no '${fault}'`),
     ...(isShort ? always : inTime).filter((name) => seen[name] === 0).map((name) => `there were no ${name}`),
