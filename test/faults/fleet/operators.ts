@@ -76,7 +76,7 @@ export class Operators {
       case 'drain':
         return this.#drain()
       case 'bulk cancel':
-        return this.#bulk({ action: 'cancel', filter: { agent: 'office', text: `s${random.int(1, 9)}` } })
+        return this.#bulk({ action: 'cancel', filter: { agent: 'office', text: 'talk' } })
       case 'bulk retry':
         return this.#bulk({ action: 'retry', filter: { agent: 'office' } })
     }

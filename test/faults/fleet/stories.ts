@@ -50,7 +50,7 @@ export class Stories {
   async tell(): Promise<void> {
     while (!this.#isOver) {
       this.#begun += 1
-      const name = `s${this.#begun}`
+      const name = `talk${this.#begun}`
       // Each kind comes in its turn, so that a short run has them all.
       const kind = kinds[this.#begun % kinds.length]!
       await this.#toItsEnd(kind, () => this.#story(kind, name))
