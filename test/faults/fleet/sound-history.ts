@@ -92,8 +92,9 @@ export async function live(): Promise<Lived> {
     { drafts: [], messages: [text] },
   ]
   history.readings.push({ conversation: 'write', node: 'two', shown, isWhole: true })
-  const taken = [...logs].map(([id, { record, log }]) => ({
-    ...{ id, at: log[0]!.at, agent: record.agent ?? '', account: null, lastSeq: 1, isPaused: false },
+  // One after another, so that none is beside another.
+  const taken = [...logs].map(([id, { record, log }], index) => ({
+    ...{ id, at: log[0]!.at - 1_000 * index, agent: record.agent ?? '', account: null, lastSeq: 1, isPaused: false },
     ...{ ofTenant: 1, ofAgent: 1, ofAccount: 0 },
   }))
   const jobs = await jobsOf(store).list()

@@ -7,8 +7,8 @@ import { fleetLimits } from './agents.ts'
 import type { Facts, Kept } from './facts.ts'
 import type { TakenLease } from './lease-audit.ts'
 
-/** A lease that is renewed late counts from then on; a claim that began before has not counted it. */
-const renewalMs = 500
+/** What passes limits, and what is renewed late, waits for no claim: one that was under way has not counted it. As long as a claim may take from its count to its audit. */
+const besideMs = 500
 
 /** No lease on what is paused, and no further turn under a lease that was held before. */
 export function pausedStaysAtRest(facts: Facts): string[] {
@@ -60,13 +60,19 @@ function isAbout(target: PauseTarget, id: string, one: Kept | undefined): boolea
 /** A lease is only given while a slot is free, except to what passes: children, and turns that are being cancelled. */
 export function limitsAreKept({ leases, kept }: Facts): string[] {
   return leases.taken.flatMap((lease) => {
-    const one = kept.get(lease.id)
-    if (!one || one.flow || one.record.parent || isCancelled(one, lease)) return []
-    const late = leases.renewedLate.filter((at) => Math.abs(at - lease.at) < renewalMs).length
+    const isBeside = (at: number): boolean => Math.abs(at - lease.at) < besideMs
+    if (passes(lease, kept)) return []
+    const passing = leases.taken.filter((other) => isBeside(other.at) && passes(other, kept)).length
+    const beside = passing + leases.renewedLate.filter(isBeside).length
     return limitsOf(lease).flatMap(([name, held, limit]) =>
-      held > limit + late ? [`${lease.id} was the ${held}th of ${limit} for its ${name} at ${lease.at}`] : [],
+      held > limit + beside ? [`${lease.id} was the ${held}th of ${limit} for its ${name} at ${lease.at}`] : [],
     )
   })
+}
+
+function passes(lease: TakenLease, kept: Facts['kept']): boolean {
+  const one = kept.get(lease.id)
+  return !one || one.flow !== null || Boolean(one.record.parent) || isCancelled(one, lease)
 }
 
 export function limitsOf(lease: TakenLease): [name: 'tenant' | 'agent' | 'account', held: number, limit: number][] {
