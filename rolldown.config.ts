@@ -35,6 +35,7 @@ const chunks: readonly { readonly name: string; readonly entry: string; readonly
   { name: 'telemetry', entry: 'telemetry/index' },
   { name: 'mcp', entry: 'mcp/index' },
   { name: 'langgraph', entry: 'langgraph/index' },
+  { name: 'openai-agents', entry: 'openai-agents/index' },
 ]
 
 type ModuleInfo = { readonly importedIds: readonly string[] } | null

@@ -11,6 +11,7 @@ import type { FailedDelivery, FailedPage, SubscriberState } from '../store/outbo
 import type { Stats, StatsWindow } from '../upkeep/stats.ts'
 import { remoteBulk } from './bulk.ts'
 import { type RemoteConversation, remoteConversation } from './conversation.ts'
+import { type RemoteFleet, remoteFleet } from './fleet.ts'
 import { type RemoteFlow, remoteFlow } from './flow.ts'
 import { type LiveFrame, type LiveOptions, live } from './live.ts'
 import type { RemoteRecord } from './pages.ts'
@@ -23,8 +24,8 @@ export type RemoteSession = Omit<ListedSession, 'quarantine' | 'problem'> & {
   readonly problem?: { readonly code: ErrorCode }
 }
 
-/** The verbs of a runtime on a server. */
-export type Client = {
+/** The verbs of a runtime on a server. Those of `RemoteFleet` are for operators, with `operatorToken`. */
+export type Client = RemoteFleet & {
   /** A handle: no request until a verb is called. `agent` is required for the first message. */
   conversation(id: string, options?: { readonly agent?: string }): RemoteConversation
   /**
@@ -107,6 +108,7 @@ export function createClient(options: ClientOptions): Client {
       return (await requestJson<{ removed: boolean }>(settings, '/store/subscribers/remove', ask)).removed
     },
     bulk: remoteBulk(settings),
+    ...remoteFleet(settings),
     health: () => requestJson(settings, '/health'),
     ready: () => requestJson(settings, '/ready'),
   }

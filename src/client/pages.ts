@@ -104,6 +104,8 @@ export type RemoteRecord = Omit<ListedConversation, 'settings' | 'fsmState' | 'q
    * attempt.
    */
   readonly problem?: { readonly code: ErrorCode }
+  /** Its tenant, which operators name to pause it. Only in `record()`, for operators. */
+  readonly tenant?: string
 }
 
 /** A row of the audit, with the prompt if the agent has `audit: 'full'`. */

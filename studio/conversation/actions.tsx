@@ -1,5 +1,5 @@
-import { Download, Ellipsis, GitFork, Link2, Pencil, Trash2 } from 'lucide-react'
-import type { View } from 'perdure/client'
+import { Download, Ellipsis, GitFork, Link2, Pause, Pencil, Trash2 } from 'lucide-react'
+import type { RemoteRecord, View } from 'perdure/client'
 import { type UsedConversation, useClient } from 'perdure/react'
 import { type ComponentType, useId, useRef, useState } from 'react'
 import { useLocation } from 'wouter'
@@ -10,19 +10,23 @@ import { useReadOnly } from '../parts/read-only.ts'
 import { oneLine } from '../parts/shown-text.ts'
 import { exportConversation } from './export-conversation.ts'
 import { ForkDialog } from './fork-dialog.tsx'
+import { PauseDialog } from './paused-line.tsx'
 
 type ActionsProps = {
   readonly conversation: UsedConversation
   readonly view: View
+  readonly record: RemoteRecord | null
+  /** Reads the record again. */
+  readonly again: () => Promise<void>
   readonly isReadOnly: boolean
   onRename(): void
 }
 
-/** Rename, fork, export, copy the link, delete. */
-export function Actions({ conversation, view, isReadOnly, onRename }: ActionsProps) {
+/** Rename, fork, export, copy the link, pause, delete. */
+export function Actions({ conversation, view, record, again, isReadOnly, onRename }: ActionsProps) {
   const menu = useRef<HTMLDivElement>(null)
   const name = useId()
-  const [dialog, setDialog] = useState<'fork' | 'delete' | null>(null)
+  const [dialog, setDialog] = useState<'fork' | 'pause' | 'delete' | null>(null)
   const [words, setWords] = useState<string | null>(null)
   const [, navigate] = useLocation()
   const client = useClient()
@@ -72,11 +76,17 @@ export function Actions({ conversation, view, isReadOnly, onRename }: ActionsPro
         {!isFile && <Choice Icon={GitFork} words="Fork" onClick={choose(() => setDialog('fork'))} />}
         <Choice Icon={Link2} words="Copy link" onClick={choose(copy)} />
         <Choice Icon={Download} words="Export" onClick={choose(download)} />
+        {!isReadOnly && record?.tenant !== undefined && !record.paused && (
+          <Choice Icon={Pause} words="Pause…" onClick={choose(() => setDialog('pause'))} />
+        )}
         {!isReadOnly && (
           <Choice Icon={Trash2} words="Delete…" isDangerous onClick={choose(() => setDialog('delete'))} />
         )}
       </div>
       {dialog === 'fork' && <ForkDialog conversation={conversation} at={view.seq} onClose={() => setDialog(null)} />}
+      {dialog === 'pause' && record?.tenant !== undefined && (
+        <PauseDialog id={record.id} tenant={record.tenant} again={again} onClose={() => setDialog(null)} />
+      )}
       {dialog === 'delete' && (
         <Confirm
           title="Delete this conversation?"

@@ -9,6 +9,7 @@ import { Button } from '../parts/button.tsx'
 import { errorWords } from '../parts/error-words.ts'
 import { oneLine } from '../parts/shown-text.ts'
 import { Ago } from '../parts/time.tsx'
+import { PausedLine } from './paused-line.tsx'
 
 /** Why nothing can be sent to a conversation; null when something can. */
 export function refusalOf(id: string, { unknownEvent }: View, record: RemoteRecord | null): string | null {
@@ -18,11 +19,18 @@ export function refusalOf(id: string, { unknownEvent }: View, record: RemoteReco
   return null
 }
 
-type BannerProps = { readonly view: View; readonly record: RemoteRecord | null; readonly moment: Moment }
+type BannerProps = {
+  readonly view: View
+  readonly record: RemoteRecord | null
+  readonly moment: Moment
+  /** Reads the record again. */
+  readonly again: () => Promise<void>
+}
 
 /** What is special about the conversation as a whole, and what to do about it. */
-export function Banner({ view, record, moment }: BannerProps) {
+export function Banner({ view, record, moment, again }: BannerProps) {
   const { go } = usePlace()
+  const paused = record ? record.paused : view.paused
   const parent = record?.parent
   return (
     <>
@@ -47,6 +55,11 @@ export function Banner({ view, record, moment }: BannerProps) {
             Quarantined <Ago at={record.quarantinedAt} /> ago: the processes that worked on it died. Messages are queued
             until an operator runs <code>perdure unquarantine {oneLine(view.conversationId, 80)}</code>.
           </span>
+        </Line>
+      )}
+      {paused && (
+        <Line Icon={Pause} colour="bg-waiting-soft text-waiting">
+          <PausedLine record={record} at={paused.at} again={again} />
         </Line>
       )}
       {view.problem && (

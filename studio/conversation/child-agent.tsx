@@ -68,7 +68,7 @@ function Asked({ callId }: { callId: string }) {
 function ChildTranscript({ id, depth }: { id: string; depth: number }) {
   const { view, messages, status } = useConversation(id, { drafts: 'apart' })
   const { actions, Nested } = useTranscript()
-  const agent = useRecord(id, '')?.agent
+  const agent = useRecord(id, '').record?.agent
   if (view)
     return (
       <div className="border-l-2 border-session pl-4">

@@ -41,6 +41,9 @@ function ConversationOf({ id }: { id: string }) {
   return <Opened conversation={conversation} now={view} moment={moment} />
 }
 
+/** A pause is no event: it shows with the next read of the record. */
+const recordEveryMs = 15_000
+
 type OpenedProps = { readonly conversation: UsedConversation; readonly now: View; readonly moment: Moment }
 
 function Opened({ conversation, now, moment }: OpenedProps) {
@@ -48,7 +51,7 @@ function Opened({ conversation, now, moment }: OpenedProps) {
   useTitle(oneLine(now.title ?? id, 60))
   const isPast = moment.at !== null
   const isFile = useReadOnly()
-  const record = useRecord(id, `${now.phase} ${now.title}`)
+  const { record, again } = useRecord(id, `${now.phase} ${now.title}`, isFile ? null : recordEveryMs)
   const refusal = isFile ? 'This is a file. Nothing can be sent.' : refusalOf(id, now, record)
   const pane = useInspectorPane()
   const [edited, setEdited] = useState<Edited | null>(null)
@@ -88,11 +91,12 @@ function Opened({ conversation, now, moment }: OpenedProps) {
           view={now}
           phase={shown?.phase ?? null}
           record={record}
+          again={again}
           isReadOnly={isFile || isPast}
           hasInspector={pane.isShown}
           onInspector={pane.toggle}
         />
-        <Banner view={now} record={record} moment={moment} />
+        <Banner view={now} record={record} moment={moment} again={again} />
         {shown ? (
           <Transcript
             key={isPast ? 'past' : 'now'}

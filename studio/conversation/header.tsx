@@ -21,11 +21,14 @@ type HeaderProps = {
   /** Whether a past moment is shown, or the conversation can only be read. */
   readonly isReadOnly: boolean
   readonly hasInspector: boolean
+  /** Reads the record again. */
+  readonly again: () => Promise<void>
   onInspector(): void
 }
 
 /** What the conversation is, and what can be done with it as a whole. */
-export function Header({ conversation, view, phase, record, isReadOnly, hasInspector, onInspector }: HeaderProps) {
+export function Header(props: HeaderProps) {
+  const { conversation, view, phase, record, isReadOnly, hasInspector, again, onInspector } = props
   const [isRenaming, setRenaming] = useState(false)
   const isOpen = view.phase === 'running' || view.phase === 'waiting'
   return (
@@ -59,7 +62,14 @@ export function Header({ conversation, view, phase, record, isReadOnly, hasInspe
       )}
       <span className="grow" />
       {isOpen && !isReadOnly && <CancelButton conversation={conversation} />}
-      <Actions conversation={conversation} view={view} isReadOnly={isReadOnly} onRename={() => setRenaming(true)} />
+      <Actions
+        conversation={conversation}
+        view={view}
+        record={record}
+        again={again}
+        isReadOnly={isReadOnly}
+        onRename={() => setRenaming(true)}
+      />
       <IconButton
         words={hasInspector ? 'Hide the inspector' : 'Show the inspector'}
         Icon={PanelRight}

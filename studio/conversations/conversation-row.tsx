@@ -1,4 +1,4 @@
-import { Hourglass, OctagonAlert } from 'lucide-react'
+import { Hourglass, OctagonAlert, Pause } from 'lucide-react'
 import type { RemoteRecord } from 'perdure/client'
 import { memo, useRef } from 'react'
 import { Link } from 'wouter'
@@ -15,7 +15,7 @@ type ConversationRowProps = { readonly record: RemoteRecord; readonly isChosen: 
 
 /** A conversation in one line; on a phone in two. */
 export const ConversationRow = memo(function ConversationRow({ record, isChosen, isOver }: ConversationRowProps) {
-  const { id, title, agent, owner, status, lastSeq, tokens, updatedAt, createdAt, problem } = record
+  const { id, title, agent, owner, status, lastSeq, tokens, updatedAt, createdAt, problem, paused } = record
   const first = useRef(updatedAt)
   const { lastMessage, waiting = 0 } = record
   const last = lastMessage ? excerpt(lastMessage.text, 160) : ''
@@ -50,6 +50,12 @@ export const ConversationRow = memo(function ConversationRow({ record, isChosen,
               : problem.code === 'scope_missing'
                 ? 'paused'
                 : 'problem'}
+          </span>
+        )}
+        {paused && (
+          <span className="inline-flex shrink-0 items-center gap-1 text-waiting text-xs">
+            <Pause className="size-3.5 self-center" aria-hidden />
+            paused
           </span>
         )}
         <span className="min-w-0 truncate text-faint max-md:hidden">{last}</span>

@@ -7,6 +7,7 @@ import { byteSize } from '../parts/shown-text.ts'
 import { Ago } from '../parts/time.tsx'
 import { Chart } from './chart.tsx'
 import { charts, count, milliseconds, totalsOf } from './figures.ts'
+import { FleetSections } from './fleet.tsx'
 import { Tables } from './tables.tsx'
 import { useStats } from './use-stats.ts'
 
@@ -19,7 +20,7 @@ const windows: readonly { readonly window: StatsWindow; readonly words: string }
 export function HealthPage() {
   const [search, setSearch] = useSearchParams()
   const window: StatsWindow = search.get('window') === 'day' ? 'day' : 'hour'
-  const { stats, error } = useStats(window)
+  const { stats, fleet, error, again } = useStats(window)
   if (!stats && error !== null) return <Refused error={error} />
   return (
     <div className="flex h-full flex-col">
@@ -48,6 +49,7 @@ export function HealthPage() {
           ))}
         </div>
         {stats && <Tables stats={stats} />}
+        {stats && fleet && <FleetSections fleet={fleet} again={again} />}
       </div>
     </div>
   )

@@ -1,14 +1,12 @@
 import type { Stats } from 'perdure/client'
-import type { ReactNode } from 'react'
 import { oneLine } from '../parts/shown-text.ts'
-import { Until } from '../parts/time.tsx'
 import { count } from './figures.ts'
 
-/** Tokens by model, errors by code, and the nodes with their leases. */
+/** Tokens by model, and errors by code. */
 export function Tables({ stats }: { stats: Stats }) {
-  const { models, errors, nodes } = stats
+  const { models, errors } = stats
   return (
-    <div className="grid lg:grid-cols-3 lg:divide-x">
+    <div className="grid lg:grid-cols-2 lg:divide-x">
       <Table title="Tokens by model" columns={['Model', 'Calls', 'In', 'Out']} empty="No model call was audited.">
         {models.map(({ model, calls, inputTokens, outputTokens }) => [
           oneLine(model, 120),
@@ -20,18 +18,9 @@ export function Tables({ stats }: { stats: Stats }) {
       <Table title="Errors by code" columns={['Code', 'Count']} empty="No errors.">
         {errors.map(({ code, count: times }) => [oneLine(code, 60), count(times)])}
       </Table>
-      <Table title="Nodes" columns={['Node', 'Leases', 'First lapses']} empty="No node holds a lease now.">
-        {nodes.map(({ holder, leases, nextLapseAt }) => [
-          oneLine(holder, 120),
-          count(leases),
-          <Until key="until" at={nextLapseAt} />,
-        ])}
-      </Table>
     </div>
   )
 }
-
-type Cell = string | ReactNode
 
 function Table({
   title,
@@ -42,7 +31,7 @@ function Table({
   title: string
   columns: readonly string[]
   empty: string
-  children: readonly (readonly [string, ...Cell[]])[]
+  children: readonly (readonly [string, ...string[]])[]
 }) {
   return (
     <section className="min-w-0 p-4 max-lg:border-b">

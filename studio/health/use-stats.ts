@@ -1,34 +1,81 @@
-import type { Stats, StatsWindow } from 'perdure/client'
+import type { BulkJob, Client, NodeState, Pause, Stats, StatsWindow, Work } from 'perdure/client'
 import { useClient } from 'perdure/react'
-import { useEffect, useState } from 'react'
+import { useCallback, useEffect, useRef, useState } from 'react'
 
 const everyMs = { hour: 5_000, day: 30_000 } as const
 
-export type UsedStats = { readonly stats: Stats | null; readonly error: unknown }
+/** What was read, or why it could not be: a store may lack it. */
+export type Part<T> = { readonly found: T } | { readonly error: unknown }
+
+/** What works on the store, and how it is steered. */
+export type Fleet = {
+  readonly nodes: Part<readonly NodeState[]>
+  readonly pauses: Part<readonly Pause[]>
+  readonly jobs: Part<readonly BulkJob[]>
+  /** The oldest that is due. */
+  readonly due: Part<readonly Work[]>
+}
+
+export type UsedStats = {
+  readonly stats: Stats | null
+  readonly fleet: Fleet | null
+  readonly error: unknown
+  /** Reads at once, after something was done. */
+  readonly again: () => Promise<void>
+}
+
+type Read = Pick<UsedStats, 'stats' | 'fleet' | 'error'> & { readonly window: StatsWindow }
 
 /** Read again while the tab is visible. What was read last stays when a later read fails. */
 export function useStats(window: StatsWindow): UsedStats {
   const client = useClient()
-  const [used, setUsed] = useState<UsedStats & { readonly window: StatsWindow }>({ stats: null, error: null, window })
-  useEffect(() => {
-    let isOld = false
-    const read = async (): Promise<void> => {
-      if (document.visibilityState === 'hidden') return
-      const found = await client.stats({ window }).then(
-        (stats) => ({ stats, error: null, window }),
-        (error: unknown) => ({ error, window }),
-      )
-      if (!isOld) setUsed((last) => ({ ...(last.window === window ? last : { stats: null }), ...found }))
-    }
-    const onVisible = (): void => void read()
-    void read()
-    const timer = setInterval(() => void read(), everyMs[window])
-    document.addEventListener('visibilitychange', onVisible)
-    return () => {
-      isOld = true
-      clearInterval(timer)
-      document.removeEventListener('visibilitychange', onVisible)
-    }
+  const [used, setUsed] = useState<Read>({ stats: null, fleet: null, error: null, window })
+  /** Counts reads: an older one that ends later is not shown. */
+  const newest = useRef(0)
+  const read = useCallback(async () => {
+    newest.current += 1
+    const own = newest.current
+    const [found, fleet] = await Promise.all([
+      client.stats({ window }).then(
+        (stats) => ({ stats, error: null }),
+        (error: unknown) => ({ error }),
+      ),
+      readFleet(client),
+    ])
+    if (own !== newest.current) return
+    setUsed((last) => ({ ...(last.window === window ? last : { ...last, stats: null }), ...found, fleet, window }))
   }, [client, window])
-  return used
+  useEffect(() => {
+    const readIfVisible = (): void => {
+      if (document.visibilityState !== 'hidden') void read()
+    }
+    readIfVisible()
+    const timer = setInterval(readIfVisible, everyMs[window])
+    document.addEventListener('visibilitychange', readIfVisible)
+    return () => {
+      newest.current += 1
+      clearInterval(timer)
+      document.removeEventListener('visibilitychange', readIfVisible)
+    }
+  }, [read, window])
+  return { stats: used.stats, fleet: used.fleet, error: used.error, again: read }
+}
+
+const shownRows = 10
+
+async function readFleet(client: Client): Promise<Fleet> {
+  const [nodes, pauses, jobs, due] = await Promise.all([
+    part(client.nodes()),
+    part(client.pauses()),
+    part(client.bulk.list({ limit: shownRows })),
+    part(client.work({ limit: shownRows })),
+  ])
+  return { nodes, pauses, jobs, due }
+}
+
+function part<T>(reading: Promise<T>): Promise<Part<T>> {
+  return reading.then(
+    (found) => ({ found }),
+    (error: unknown) => ({ error }),
+  )
 }

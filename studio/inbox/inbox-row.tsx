@@ -100,7 +100,7 @@ function KindIcon({ kind, isQuiet }: { kind: InboxItem['kind']; isQuiet: boolean
 }
 
 function WaitingLine({ item }: { item: InboxItem }) {
-  const { agent, title, conversationId, path, kind, expiresAt } = item
+  const { agent, title, conversationId, path, kind, expiresAt, paused } = item
   const from = item.kind === 'flow' ? item.flow : (agent ?? 'unknown agent')
   return (
     <>
@@ -109,6 +109,7 @@ function WaitingLine({ item }: { item: InboxItem }) {
       <span className="max-w-[40%] min-w-8 truncate">{visible(from, 60)}</span>
       <Dot />
       <span className="min-w-0 grow truncate">{visible(title ?? path[0]?.conversationId ?? conversationId, 120)}</span>
+      {paused && <span className="shrink-0 text-waiting">paused</span>}
       {expiresAt !== null && (
         <span className="flex shrink-0 items-baseline gap-1">
           <Clock3 className="size-3 shrink-0 self-center" aria-hidden />

@@ -78,6 +78,8 @@ const printed: Readonly<Record<string, readonly (string | RegExp)[]>> = {
     'kept for acme: helper, on_shutdown',
     'kept for other: helper, on_shutdown',
   ],
+  'mcp-server.ts': ['May refund run? Refund 50.00 EUR. {"cents":5000}', 'Refunded, once.'],
+  'mcp-tools.ts': ['shop asks: Which size?', 'Ordered in another process.'],
   'todo-list.ts': [
     'asks:    Which tea? green or black',
     'answer:  I will make green tea.',

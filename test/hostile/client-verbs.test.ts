@@ -86,6 +86,30 @@ const clientVerbs: Table<Client> = {
     (hostile) => client.bulk.get(hostile),
     (hostile) => client.bulk.stop(hostile),
   ],
+  nodes: none,
+  work: (client) => [
+    (hostile) => client.work(hostile),
+    (hostile) => client.work({ state: hostile }),
+    (hostile) => client.work({ after: hostile }),
+    (hostile) => client.work({ after: { at: 1, tenant: 'default', id: hostile } }),
+  ],
+  drain: (client) => [(hostile) => client.drain(hostile), (hostile) => client.drain('w', hostile)],
+  undrain: (client) => [(hostile) => client.undrain(hostile), (hostile) => client.undrain('w', hostile)],
+  pause: (client) => [
+    (hostile) => client.pause(hostile),
+    (hostile) => client.pause({ agent: hostile }),
+    (hostile) => client.pause({ agent: 'helper' }, hostile),
+  ],
+  resume: (client) => [
+    (hostile) => client.resume(hostile),
+    (hostile) => client.resume({ tenant: hostile }),
+    (hostile) => client.resume({ agent: 'helper' }, hostile),
+  ],
+  pauses: (client) => [(hostile) => client.pauses(hostile), (hostile) => client.pauses({ before: hostile })],
+  steeringActs: (client) => [
+    (hostile) => client.steeringActs(hostile),
+    (hostile) => client.steeringActs({ limit: hostile }),
+  ],
   removeSubscriber: (client) => [(hostile) => client.removeSubscriber(hostile)],
   ready: none,
 }

@@ -191,7 +191,7 @@ export const authorizeMutants: readonly Mutant[] = [
     name: 'a page of the AI SDK keeps its stream',
     edits: [
       {
-        file: 'src/server/ui/ui-stream.ts',
+        file: 'src/server/live/follow-turn.ts',
         find: 'if (permission) subscription.onClosed(permission.onLost(() => client.lost()))',
         replace: 'if (permission) subscription.onClosed(permission.onLost(() => {}))',
       },

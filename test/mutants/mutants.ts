@@ -1,3 +1,4 @@
+import { agUiMutants } from './ag-ui-mutants.ts'
 import { answerMutants } from './answer-mutants.ts'
 import { authorizeMutants } from './authorize-mutants.ts'
 import { baseMutants } from './base-mutants.ts'
@@ -29,6 +30,7 @@ import { liveMutants } from './live-mutants.ts'
 import { mcpMutants } from './mcp-mutants.ts'
 import type { Mutant } from './mutant.ts'
 import { noteMutants } from './note-mutants.ts'
+import { openaiAgentsMutants } from './openai-agents-mutants.ts'
 import { operatorMutants } from './operator-mutants.ts'
 import { outboxMutants } from './outbox-mutants.ts'
 import { poisonMutants } from './poison-mutants.ts'
@@ -59,6 +61,8 @@ import { withheldMutants } from './withheld-mutants.ts'
 
 export const mutants: readonly Mutant[] = [
   ...seamMutants,
+  ...agUiMutants,
+  ...openaiAgentsMutants,
   ...schemaMutants,
   ...sqliteMutants,
   ...postgresMutants,

@@ -154,7 +154,7 @@ const planted: readonly (readonly [name: string, file: string, find: string, rep
   [
     'a page is not told what kind of failure it was',
     'src/server/ui/chunks-between.ts',
-    "const what = failures.get(standing.reason ?? '')",
+    "const what = failures.get(reason ?? '')",
     'const what: string | undefined = undefined',
     page(
       'a model that is overloaded, rate limited or too slow is told by that, and never in the words of the provider',

@@ -205,7 +205,7 @@ export const upkeepMutants: readonly Mutant[] = [
     name: 'a page is told that a turn is missing where its node cannot read the log',
     edits: [
       {
-        file: 'src/server/ui/ui-stream.ts',
+        file: 'src/server/live/follow-turn.ts',
         find: 'if (unknownEvent) throw',
         replace: 'if (unknownEvent?.seq === 0) throw',
       },

@@ -18,6 +18,7 @@ type Verdict =
 const noChild = { why: 'names no conversation' }
 const ofFlows = { why: 'names a session: a child is none' }
 const forOperators = { why: 'acts on the whole store, for operators' }
+const agUiSaid = { id: 'm1', role: 'user', content: 'Do this instead.' }
 const said = { id: 'm1', role: 'user', parts: [{ type: 'text', text: 'Do this instead.' }] }
 
 /** Every route of the server. One that is missing here fails the test below. */
@@ -40,6 +41,7 @@ const verdicts: Readonly<Record<string, Verdict>> = {
   uiResume: { code: 'agent_missing' },
   uiMessages: { code: 'agent_missing' },
   uiCancel: { body: {}, code: 'agent_missing' },
+  agUiRun: { body: { threadId: 'child', runId: 'r1', messages: [agUiSaid] }, code: 'child_conversation' },
   getConversation: {},
   viewConversation: {},
   readHistory: {},
@@ -114,7 +116,8 @@ describe("a child's conversation is read and answered over HTTP, and talked to o
   test.each(asked.map((route) => [route.name, route] as const))('%s', async (name, route) => {
     const { url, names, model, runtime } = await withChild()
     const { body, code } = verdicts[name] as { body?: object; code?: string }
-    const filled = body && 'id' in body ? { ...body, id: names.id } : body
+    const named = body && 'threadId' in body ? { ...body, threadId: names.id } : body
+    const filled = named && 'id' in named ? { ...named, id: names.id } : named
     const answer = await ask(url, route, names, filled)
     if (code === undefined) return expect(answer.status, JSON.stringify(answer.body)).toBeLessThan(300)
     expect(answer.body).toMatchObject({ code })
@@ -126,12 +129,13 @@ describe("a child's conversation is read and answered over HTTP, and talked to o
 })
 
 describe('an agent that only a tool starts is answered as one that does not exist', () => {
-  test.each(['sendMessage', 'uiSend'])('%s', async (name) => {
+  test.each(['sendMessage', 'uiSend', 'agUiRun'])('%s', async (name) => {
     const { url, names, model } = await withChild()
     const route = allRoutes.find((candidate) => candidate.name === name)!
     const body = {
       sendMessage: { message: 'Do it.', agent: 'AGENT' },
       uiSend: { id: 'new', messages: [said], trigger: 'submit-message' },
+      agUiRun: { threadId: 'new', runId: 'r1', messages: [agUiSaid] },
     }[name]
     const told = async (agent: string) => {
       const asking = JSON.parse(JSON.stringify(body ?? null).replace('AGENT', agent)) as object | null

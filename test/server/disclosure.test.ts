@@ -80,6 +80,7 @@ const cases: Readonly<Record<string, (ids: Ids) => Case>> = {
   uiResume: () => ({}),
   uiMessages: () => ({}),
   uiCancel: () => ({ body: {}, hasNone: 'a turn that is cancelled has not failed' }),
+  agUiRun: () => ({ body: { threadId: 'ticket-1', runId: 'r1', messages: [] } }),
   exportStore: () => ({ why: 'it is for operators' }),
   importStore: () => ({ why: 'it is for operators' }),
   examineStore: () => ({ why: 'it is for operators' }),

@@ -1,9 +1,11 @@
 import { expect, test } from 'vitest'
 import { silentLogger } from '../../src/base/logger.ts'
+import { createClient } from '../../src/client/create-client.ts'
 import { defineAgent } from '../../src/define/define-agent.ts'
 import { systemScope } from '../../src/define/scope.ts'
 import { createRuntime } from '../../src/runtime/create-runtime.ts'
 import { createHandler } from '../../src/server/create-handler.ts'
+import { serve } from '../../src/server/serve.ts'
 import { memoryStore } from '../../src/store/memory/memory-store.ts'
 import { scriptedModel } from '../../src/testing/scripted-model.ts'
 
@@ -44,4 +46,80 @@ test('an operator sees nodes and due work, and pauses, resumes and drains over H
     ['pause', 'operator'],
   ])
   await runtime.close()
+})
+
+test('the client of an operator sees and steers a fleet with the verbs of the runtime, and that of a user does not', async () => {
+  const store = memoryStore({ logger: silentLogger })
+  const agent = defineAgent({ name: 'desk', model: scriptedModel(['hello']) })
+  const runtime = createRuntime({ agents: [agent], store, logger: silentLogger, work: false })
+  const upkeep = { store, operatorToken }
+  const server = await serve(runtime, { port: 0, authenticate: () => systemScope(), upkeep, logger: silentLogger })
+  const client = createClient({ url: server.url, operatorToken })
+  const user = createClient({ url: server.url })
+  for (const id of ['a', 'b']) await client.conversation(id, { agent: 'desk' }).send('hi')
+  const beat = {
+    holder: 'w/1',
+    version: '1',
+    works: true,
+    capacity: 3,
+    agents: ['desk'],
+    agentCount: 1,
+    everyMs: 9_000,
+  }
+  await store.nodes!.beat({ ...beat, drain: null })
+
+  expect(await client.nodes()).toEqual(await runtime.nodes())
+  expect((await client.nodes()).map(({ holder }) => holder)).toContain('w/1')
+  const [first, ...rest] = await client.work({ agent: 'desk' })
+  expect([first!.state, rest.length]).toEqual(['due', 1])
+  const { at, tenant, id } = first!
+  expect(await client.work({ after: { at, tenant, id } })).toEqual(rest)
+  expect(await client.work({ state: 'quarantined', limit: 1 })).toEqual([])
+
+  const pause = await client.pause({ conversation: 'a' }, { who: 'ann', reason: 'outage' })
+  expect(pause).toMatchObject({ target: { conversation: 'a', tenant: 'default' }, who: 'ann', reason: 'outage' })
+  expect(await client.pauses()).toEqual([pause])
+  expect(await client.pauses({ before: pause.id })).toEqual([])
+  expect(await client.conversation('a').record()).toMatchObject({ paused: { at: pause.at }, tenant: 'default' })
+  const { conversations } = await user.conversations()
+  expect(conversations.map((entry) => [entry.id, entry.paused?.at]).sort()).toEqual([
+    ['a', pause.at],
+    ['b', undefined],
+  ])
+  expect(await user.conversation('a').record()).toMatchObject({ paused: { at: pause.at } })
+  expect(await user.conversation('a').record()).not.toHaveProperty('tenant')
+  expect(await client.resume({ conversation: 'a' })).toBe(true)
+  expect(await client.resume({ conversation: 'a' })).toBe(false)
+  expect(await client.conversation('a').record()).not.toHaveProperty('paused')
+
+  expect(await client.drain('w/1', { who: 'ann', drainMs: 5 })).toBe(true)
+  expect((await client.nodes()).find(({ holder }) => holder === 'w/1')?.drain).toMatchObject({ who: 'ann', drainMs: 5 })
+  expect(await client.undrain('w/1')).toBe(true)
+  expect(await client.drain('unknown')).toBe(false)
+  const acts = await client.steeringActs()
+  expect(acts.map(({ act, who }) => [act, who])).toEqual([
+    ['undrain', 'operator'],
+    ['drain', 'ann'],
+    ['resume', 'operator'],
+    ['pause', 'ann'],
+  ])
+  expect(await client.steeringActs({ before: acts[1]!.id, limit: 1 })).toEqual([acts[2]])
+
+  await expect(client.pause({} as never)).rejects.toMatchObject({ code: 'invalid_argument' })
+  await expect(client.pauses('all' as never)).rejects.toMatchObject({ code: 'invalid_argument' })
+  const refused = [
+    () => user.nodes(),
+    () => user.work(),
+    () => user.pauses(),
+    () => user.steeringActs(),
+    () => user.pause({ agent: 'desk' }),
+    () => user.resume({ agent: 'desk' }),
+    () => user.drain('w/1'),
+    () => user.undrain('w/1'),
+  ]
+  for (const ask of refused) await expect(ask()).rejects.toMatchObject({ code: 'operator_only' })
+  expect(await client.pauses()).toEqual([])
+  await server.close({ drainMs: 0 })
+  await runtime.close()
+  await store.close()
 })

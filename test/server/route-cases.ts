@@ -62,6 +62,7 @@ export const cases: Readonly<Record<string, Case>> = {
   uiResume: {},
   uiMessages: {},
   uiCancel: { body: {} },
+  agUiRun: { why: 'creates a conversation of the caller: see the test of sends' },
   stats: { isForOperators: true },
   metrics: { isForOperators: true },
   exportStore: { isForOperators: true },

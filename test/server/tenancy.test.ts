@@ -84,6 +84,7 @@ test("a send or a start with another tenant's id creates something of one's own"
     ['sendMessage', { message: 'Hi', agent: 'helper' }],
     ['startFlow', { input: 1 }],
     ['uiSend', { id: 'ticket-1', messages: [uiMessage], trigger: 'submit-message', whenBusy: 'queue' }],
+    ['agUiRun', { threadId: 'ticket-1', runId: 'r1', messages: [{ id: 'm2', role: 'user', content: 'Hi' }] }],
   ] as const) {
     const route = allRoutes.find((candidate) => candidate.name === name)!
     expect(await ask(server.port, 'mine', route, ids, body)).toMatch(/^HTTP 20[02]/)

@@ -273,6 +273,7 @@ const creating: readonly (readonly [string, (id: string) => unknown])[] = [
   ['sendMessage', () => ({ message: 'Hi', agent: 'helper', whenBusy: 'queue', key: 'k' })],
   ['startFlow', () => ({ input: 1 })],
   ['uiSend', (id) => ({ id, messages: [uiMessage], trigger: 'submit-message' })],
+  ['agUiRun', (id) => ({ threadId: id, runId: 'r1', messages: [{ id: 'm2', role: 'user', content: 'Hi' }] })],
 ]
 
 function scopeOf(user: string): Scope {

@@ -46,6 +46,23 @@ const opened: Readonly<Record<string, (page: Page) => Promise<void>>> = {
     await page.getByRole('combobox', { name: 'Title or id' }).fill('ticket')
     await page.getByRole('dialog').getByRole('option').first().waitFor()
   },
+  'the question before a node is drained': async (page) => {
+    await go(page, '/health')
+    await page
+      .getByRole('button', { name: /^Drain/ })
+      .first()
+      .click()
+    await page.getByRole('dialog', { name: 'Drain this node?' }).waitFor()
+  },
+  'a conversation that is paused': async (page) => {
+    await studio.runtime!.pause({ conversation: 'hello' })
+    await go(page, '/conversations/hello')
+    await page.getByText('Paused').first().waitFor()
+  },
+  'what is paused, on the health page': async (page) => {
+    await go(page, '/health')
+    await page.getByRole('button', { name: /^Resume conversation hello/ }).waitFor()
+  },
   'a denial': async (page) => {
     await go(page, '/inbox')
     await page

@@ -101,3 +101,88 @@ function inkAtTheEnd(page: Page, title: string): Promise<number> {
     return ink
   }, title)
 }
+
+/** The row of a section with this text. */
+const row = (page: Page, section: string, text: string | RegExp) =>
+  page.getByRole('region', { name: section }).getByRole('listitem').filter({ hasText: text })
+
+studioTest('an operator sees the nodes, drains one after a question, and lets it work again', async () => {
+  const beat = { version: '9.9.9', works: true, capacity: 7, agents: ['helper'], agentCount: 1, everyMs: 600_000 }
+  await studio.store!.nodes!.beat({ ...beat, holder: 'second-node', drain: null })
+  const page = await studio.open('/health')
+  const second = row(page, 'Nodes', 'second-node')
+  await second.getByText('version 9.9.9').waitFor()
+  await second.getByText('0 of 7 held').waitFor()
+  expect(await row(page, 'Nodes', '9.9.9').count()).toBe(1)
+  expect(await page.getByRole('region', { name: 'Nodes' }).getByRole('listitem').count()).toBe(2)
+  const drainOf = async () => (await studio.runtime!.nodes()).find(({ holder }) => holder === 'second-node')!.drain
+  await second.getByRole('button', { name: 'Drain second-node' }).click()
+  const dialog = page.getByRole('dialog', { name: 'Drain this node?' })
+  await dialog.getByText('takes no more work').waitFor()
+  expect(await drainOf()).toBeNull()
+  await dialog.getByRole('button', { name: 'Drain' }).click()
+  await second.getByText(/draining, asked .* by operator/).waitFor()
+  expect(await drainOf()).toMatchObject({ who: 'operator', drainMs: 10_000 })
+  await second.getByRole('button', { name: 'Undrain second-node' }).click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Undrain' }).click()
+  await second.getByText('works', { exact: true }).waitFor()
+  expect(await drainOf()).toBeNull()
+})
+
+studioTest('what is paused is on the page, also as due work, and is resumed there', async () => {
+  const page = await studio.open('/health')
+  const region = (name: string) => page.getByRole('region', { name })
+  await region('Paused').getByText('Nothing is paused.').waitFor()
+  await region('Oldest due work').getByText('Nothing is due').waitFor()
+  await studio.runtime!.pause({ agent: 'helper' }, { who: 'ann', reason: 'a broken\u202e lamp' })
+  const ann = studio.runtime!.as(createScope({ user: 'ann' }) as Scope)
+  const turn = await ann.conversation('h-paused', { agent: 'helper' }).send('hello')
+  await page.reload()
+  await row(page, 'Paused', 'agent helper').getByText('by ann').waitFor()
+  await row(page, 'Oldest due work', 'h-paused').getByText('paused', { exact: true }).waitFor()
+  expect(await page.locator('main').textContent()).not.toMatch(/\p{Bidi_Control}/u)
+  await page.getByRole('button', { name: 'Resume agent helper' }).click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Resume' }).click()
+  await region('Paused').getByText('Nothing is paused.').waitFor()
+  expect(await turn.outcome()).toMatchObject({ status: 'completed' })
+})
+
+studioTest('a bulk job shows how far it is, and is stopped there', async () => {
+  const acme = studio.runtime!.as(createScope({ user: 'ann', tenant: 'acme' }) as Scope)
+  // More than a job acts on, at this pace, while the test lasts.
+  const ids = Array.from({ length: 40 }, (_, n) => `a-${n}`)
+  await Promise.all(
+    ids.map(async (id) => (await acme.conversation(id, { agent: 'helper' }).send('please pay')).outcome()),
+  )
+  const request = { action: 'cancel', tenant: 'acme', filter: { status: 'waiting' }, who: 'ann', perSecond: 1 } as const
+  const { id } = await studio.runtime!.bulk.start(request)
+  const page = await studio.open('/health')
+  const job = row(page, 'Bulk jobs', 'cancel in tenant acme')
+  await job.getByText(/^[1-9]\d* done, 0 skipped, 0 failed$/).waitFor()
+  await job.getByText('running', { exact: true }).waitFor()
+  await job.getByText('by ann').waitFor()
+  await job.getByRole('button', { name: `Stop job ${id}` }).click()
+  await page.getByRole('dialog', { name: 'Stop this job?' }).getByRole('button', { name: 'Stop' }).click()
+  await job.getByText(/^(stopping|stopped)$/).waitFor()
+  expect(await job.getByRole('button').count()).toBe(0)
+  expect((await studio.runtime!.bulk.get(id))!.state).toMatch(/^stop/)
+})
+
+studioTest('an operator pauses a conversation on its page and resumes it there; others read since when', async () => {
+  const ann = studio.runtime!.as(createScope({ user: 'ann' }) as Scope)
+  await (await ann.conversation('h-here', { agent: 'helper' }).send('hello')).outcome()
+  const page = await studio.open('/conversations/h-here')
+  await page.getByRole('button', { name: 'More' }).click()
+  await page.getByRole('button', { name: 'Pause…' }).click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Pause' }).click()
+  await page.getByText(/^Paused just now: messages queue/).waitFor()
+  expect(await studio.runtime!.pauses()).toMatchObject([{ target: { conversation: 'h-here', tenant: 'default' } }])
+  const visitor = await studio.open('/conversations/h-here', { user: 'visitor' })
+  await visitor.getByText('until an operator resumes it.').waitFor()
+  expect(await visitor.getByRole('button', { name: 'Resume' }).count()).toBe(0)
+  await visitor.goto(`${studio.url}/studio/conversations`)
+  await visitor.getByRole('link').filter({ hasText: 'h-here' }).getByText('paused', { exact: true }).waitFor()
+  await page.getByRole('button', { name: 'Resume' }).click()
+  await expect.poll(() => page.getByText('messages queue').count()).toBe(0)
+  expect(await studio.runtime!.pauses()).toEqual([])
+})

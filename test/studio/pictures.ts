@@ -1,5 +1,5 @@
 /**
- * `npm run docs:studio`: takes the pictures of docs/studio.md and README from a server with the demo's examples: six pages, both themes, a desk and a phone. `--
+ * `npm run docs:studio`: takes the pictures of docs/studio.md and README from a server with the demo's examples: seven pictures of six pages, both themes, a desk and a phone. `--
  * inbox health` takes only those.
  */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -17,7 +17,13 @@ const { smallPng } = await import('./small-png.ts')
 const { studioPage } = await import('./studio-page.ts')
 
 /** `phone`: another address there, where one pane is all there is. */
-type Picture = { readonly path: string; readonly phone?: string; readonly prepare?: (page: Page) => Promise<void> }
+type Picture = {
+  readonly path: string
+  readonly phone?: string
+  /** Before the page is opened. Pictures that follow show it too. */
+  readonly arrange?: () => Promise<void>
+  readonly prepare?: (page: Page) => Promise<void>
+}
 
 const pictures: Readonly<Record<string, Picture>> = {
   inbox: {
@@ -34,6 +40,20 @@ const pictures: Readonly<Record<string, Picture>> = {
   'model-call': { path: '/conversations/garden?tab=calls' },
   session: { path: '/flows/return/return-1' },
   health: { path: '/health' },
+  fleet: {
+    path: '/health',
+    arrange: async () => {
+      const beat = { version: '0.1.0', works: true, capacity: 256, agents: [], agentCount: 4, everyMs: 60_000 }
+      await server.store.nodes!.beat({ ...beat, holder: 'worker-b', drain: null })
+      await server.runtime.drain('worker-b', { who: 'ann', reason: 'its machine is replaced' })
+      await server.runtime.pause({ tenant: 'acme' }, { who: 'ann', reason: 'over its budget' })
+      await server.runtime.bulk.start({ action: 'retry', who: 'ann', filter: { ended: ['failed'] }, perSecond: 1 })
+    },
+    prepare: async (page) =>
+      page
+        .getByRole('region', { name: 'Oldest due work' })
+        .evaluate((section) => section.scrollIntoView({ block: 'nearest' })),
+  },
 }
 
 const chosen = process.argv.slice(2)
@@ -44,8 +64,9 @@ mkdirSync(images, { recursive: true })
 const server = await filledServer(join(folder, 'demo.db'))
 const browser = await launchBrowser()
 try {
-  for (const [name, { path, phone = path, prepare }] of Object.entries(pictures)) {
+  for (const [name, { path, phone = path, arrange, prepare }] of Object.entries(pictures)) {
     if (chosen.length > 0 && !chosen.includes(name)) continue
+    await arrange?.()
     for (const width of [1440, 390])
       for (const dark of [false, true]) {
         const { page, context, problems } = await studioPage(browser, server.url, { width, dark })

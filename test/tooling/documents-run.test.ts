@@ -24,6 +24,7 @@ const sources: Readonly<Record<string, string>> = {
   'perdure/config': 'src/cli/config.ts',
   'perdure/extensions': 'src/extensions/index.ts',
   'perdure/mcp': 'src/mcp/index.ts',
+  'perdure/openai-agents': 'src/openai-agents/index.ts',
   'perdure/telemetry': 'src/telemetry/index.ts',
   'perdure/upkeep': 'src/upkeep/index.ts',
   'perdure/testing': 'src/testing/index.ts',

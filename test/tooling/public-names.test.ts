@@ -7,6 +7,7 @@ import * as extensions from '../../src/extensions/index.ts'
 import * as root from '../../src/index.ts'
 import * as log from '../../src/log.ts'
 import * as mcp from '../../src/mcp/index.ts'
+import * as openaiAgents from '../../src/openai-agents/index.ts'
 import * as react from '../../src/react/index.ts'
 import * as server from '../../src/server/index.ts'
 import * as postgres from '../../src/store/postgres/index.ts'
@@ -31,6 +32,7 @@ test.each([
   ['perdure', ['defineSubscriber', 'afterHook', 'webhook'], root],
   ['perdure/extensions', ['todos', 'askUser'], extensions],
   ['perdure/mcp', ['mcpTools', 'mcpHandler'], mcp],
+  ['perdure/openai-agents', ['perdureSession'], openaiAgents],
   ['perdure/telemetry', ['telemetry', 'prometheus'], telemetry],
   ['perdure/upkeep', ['exportStore', 'importStore', 'examineStore', 'migrateStore', 'collectGarbage'], upkeep],
   ['perdure/testing', ['testStore', 'scriptedModel', 'fakeClock', 'untilState', 'expectStablePrefix'], testing],

@@ -27,6 +27,8 @@ export const errorCodes = {
   schema_not_convertible: { family: 'usage', status: 500 },
   schema_too_complex: { family: 'usage', status: 422 },
   invalid_answer: { family: 'usage', status: 422 },
+  session_changed: { family: 'conflict', status: 409 },
+  resume_incomplete: { family: 'conflict', status: 409 },
   arguments_changed: { family: 'conflict', status: 409 },
   state_invalid: { family: 'usage', status: 500 },
   state_refused: { family: 'usage', status: 422 },

@@ -34,6 +34,22 @@ export class OperatorOnlyError extends PerdureError {
   }
 }
 
+const mostListed = 20
+
+/** A run of AG-UI answered some of the interrupts that are open. Nothing was answered. */
+export class ResumeIncompleteError extends PerdureError {
+  readonly missing: readonly string[]
+
+  constructor(id: string, missing: readonly string[]) {
+    const more = missing.length > mostListed ? `, and ${missing.length - mostListed} more` : ''
+    super(
+      'resume_incomplete',
+      `The run leaves interrupts of '${id}' without an answer: ${missing.slice(0, mostListed).join(', ')}${more}. Nothing was answered. Send one run that answers or cancels every one of them.`,
+    )
+    this.missing = missing
+  }
+}
+
 /** The server does not have `callerSchemas`. */
 export class SchemaNotAllowedError extends PerdureError {
   constructor(name: string) {

@@ -102,6 +102,16 @@ export class SummarySupersededError extends PerdureError {
   }
 }
 
+/** A session of OpenAI Agents does not end with the items that an operation replaces. Nothing was written. */
+export class SessionChangedError extends PerdureError {
+  constructor(id: string) {
+    super(
+      'session_changed',
+      `The history of the session '${id}' does not end with the items that the operation replaces. Nothing was changed. Read the items again, and send a new operation.`,
+    )
+  }
+}
+
 /** The same key was sent with different content. */
 export class KeyReusedError extends PerdureError {
   /** The turn that the first message with the key opened; null where it opened none. */

@@ -2,6 +2,7 @@ import { NotReadyError } from '../../base/errors/server-errors.ts'
 import type { JsonObject } from '../../base/json.ts'
 import { json } from '../answer.ts'
 import type { Route } from '../route.ts'
+import { agUiRoutes } from './ag-ui.ts'
 import { conversationRoutes, fileRoutes, liveRoutes, recordRoutes } from './conversations.ts'
 import { fleetRoutes } from './fleet.ts'
 import { flowRoutes } from './flows.ts'
@@ -123,6 +124,7 @@ export const allRoutes: readonly Route[] = [
   ...recordRoutes,
   ...flowRoutes,
   ...uiRoutes,
+  ...agUiRoutes,
   ...storeRoutes,
   ...outboxRoutes,
   ...jobRoutes,

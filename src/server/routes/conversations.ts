@@ -6,7 +6,7 @@ import { ConversationNotFoundError } from '../../base/errors/store-errors.ts'
 import type { Json } from '../../base/json.ts'
 import { permissionOf } from '../../runtime/authorize/authorized-handles.ts'
 import type { Conversation } from '../../runtime/conversation.ts'
-import { type ListFilter, listedConversation, listStatuses } from '../../runtime/read/lists.ts'
+import { type ListFilter, listStatuses } from '../../runtime/read/lists.ts'
 import type { ModelCall, ModelCallRange } from '../../store/records.ts'
 import { empty, json, pageOf, requireConversation, truncateToLimit } from '../answer.ts'
 import { fileResponse } from '../file-response.ts'
@@ -23,6 +23,7 @@ import {
   listEntry,
   pageOfEvents,
   pageOfForks,
+  recordAnswer,
 } from './pages.ts'
 
 const pageOfConversations = 50
@@ -65,8 +66,8 @@ export const conversationRoutes: readonly Route[] = [
     method: 'GET',
     path: '/conversations/:id',
     summary: 'The list entry of one conversation',
-    answer: { status: 200, description: 'The conversation.' },
-    handle: async (call) => json(listEntry(listedConversation((await requireConversation(call, 'read')).record, null))),
+    answer: { status: 200, description: 'The conversation. Operators are told its `tenant`.' },
+    handle: recordAnswer,
   },
   {
     name: 'deleteConversation',

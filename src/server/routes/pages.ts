@@ -4,10 +4,11 @@ import type { LogEvent } from '../../log/events.ts'
 import type { JudgedPage } from '../../runtime/authorize/judged-page.ts'
 import type { Conversation } from '../../runtime/conversation.ts'
 import type { Inspection } from '../../runtime/read/inspect.ts'
-import type { ListedConversation, ListedSession } from '../../runtime/read/lists.ts'
+import { type ListedConversation, type ListedSession, listedConversation } from '../../runtime/read/lists.ts'
 import type { Totals } from '../../runtime/read/totals.ts'
 import type { Page } from '../../store/store.ts'
-import { bytesAnswer, json, pageOf } from '../answer.ts'
+import { everything } from '../../view/disclose.ts'
+import { bytesAnswer, json, pageOf, requireConversation } from '../answer.ts'
 import { limit, object, type RouteCall, seq } from '../route.ts'
 
 const eventsPerPage = 200
@@ -150,6 +151,15 @@ export function sessionEntry({ quarantine, problem, ...entry }: ListedSession) {
   }
 }
 
+/** The list entry of one conversation, with its tenant for operators. */
+export async function recordAnswer(call: RouteCall): Promise<Response> {
+  const { record } = await requireConversation(call, 'read')
+  const inspection = call.verbs.inspect(record.id)
+  const paused = (await inspection.work())?.paused
+  const entry = listEntry({ ...listedConversation(record, null), ...(paused ? { paused } : {}) })
+  return json(call.disclosure === everything ? { ...entry, tenant: inspection.ref.tenant } : entry)
+}
+
 /** The list entry of a conversation or session. */
 export function listEntry(record: ListedConversation) {
   const {
@@ -169,12 +179,14 @@ export function listEntry(record: ListedConversation) {
     quarantine,
     unreadable,
     problem,
+    paused,
   } = record
   const told = {
     ...(quarantine ? { quarantinedAt: quarantine.at } : {}),
     ...(unreadable ? { unreadable } : {}),
     // The problem's text may quote the record.
     ...(problem ? { problem: { code: problem.code } } : {}),
+    ...(paused ? { paused } : {}),
   }
   const counted = waiting === undefined ? {} : { waiting }
   return {

@@ -204,7 +204,7 @@ async function resumable(call: RouteCall): Promise<Conversation | null> {
   }
 }
 
-async function chatOf(call: RouteCall, action: AuthorizeAction): Promise<Conversation> {
+export async function chatOf(call: RouteCall, action: AuthorizeAction): Promise<Conversation> {
   const { conversation, record } = await requireConversation(call, action)
   const agent = call.params['agent']!
   const { agents } = call.verbs
@@ -217,7 +217,7 @@ async function chatOf(call: RouteCall, action: AuthorizeAction): Promise<Convers
  * Parts of a message, with the bytes of files that the page has from this conversation. Their addresses expire, so they
  * are not what is recorded. A file that the caller cannot read stays an address, which `send` checks.
  */
-async function withStoredFiles(call: RouteCall, id: string, parts: readonly InputPart[]): Promise<InputPart[]> {
+export async function withStoredFiles(call: RouteCall, id: string, parts: readonly InputPart[]): Promise<InputPart[]> {
   return Promise.all(
     parts.map(async (part) => {
       const blob = part.type === 'file' && typeof part.data === 'string' ? blobIn(part.data, id) : null

@@ -72,11 +72,9 @@ function endOf(standing: Standing): UiChunk[] {
   const messageMetadata = standingMetadata(standing)
   switch (standing.status) {
     case 'failed': {
-      const what = failures.get(standing.reason ?? '')
-      const errorText = `The turn failed${what === undefined ? '' : `: ${what}`} (${standing.reason}). Send the message again.`
       return [
         { type: 'message-metadata', messageMetadata },
-        { type: 'error', errorText },
+        { type: 'error', errorText: failureText(standing) },
       ]
     }
     case 'cancelled':
@@ -84,6 +82,11 @@ function endOf(standing: Standing): UiChunk[] {
     default:
       return [{ type: 'finish', finishReason: standing.finishReason, messageMetadata }]
   }
+}
+
+export function failureText({ reason }: Standing): string {
+  const what = failures.get(reason ?? '')
+  return `The turn failed${what === undefined ? '' : `: ${what}`} (${reason}). Send the message again.`
 }
 
 /** What people read of a model that failed: what kind of failure it was, never what the provider said. */

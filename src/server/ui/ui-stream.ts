@@ -1,14 +1,8 @@
-import { onAbort } from '../../base/abort.ts'
-import { EventUnknownError, type UnknownEvent } from '../../base/errors/log-errors.ts'
-import { RuntimeClosedError, TurnNotFoundError } from '../../base/errors/runtime-errors.ts'
-import { RateLimitedError } from '../../base/errors/server-errors.ts'
 import type { Json } from '../../base/json.ts'
-import { findTurn } from '../../log/state.ts'
-import { permissionOf } from '../../runtime/authorize/authorized-handles.ts'
 import type { Conversation } from '../../runtime/conversation.ts'
 import type { View } from '../../view/view.ts'
-import type { Followed } from '../live/feed.ts'
-import { eventStream, Subscription } from '../live/subscription.ts'
+import { followTurn, type TurnClient } from '../live/follow-turn.ts'
+import type { Subscription } from '../live/subscription.ts'
 import type { RouteCall } from '../route.ts'
 import { type ClientMessage, type ClientPart, type ClientToolPart, toolPart } from './client-message.ts'
 import type { CallStage, UiCall, UiChunk, UiPart, UiStep, UiTurn } from './ui-turn.ts'
@@ -32,39 +26,19 @@ export type Streamed = {
  * it.
  */
 export async function uiStream(call: RouteCall, streamed: Streamed): Promise<Response> {
-  const { conversation, turnId, seq } = streamed
-  const { feeds, settings } = call.server
-  if (feeds.subscribers >= settings.limits.streams) throw new RateLimitedError(1_000)
-  let followed: Followed | null = null
-  const subscription = new Subscription(settings.limits.streamBytes, null, () => followed?.stop())
-  const permission = permissionOf(conversation)
-  const client = new UiClient(call, streamed, subscription, permission !== null)
-  const { ref } = call.verbs.inspect(conversation.id)
-  const shared = permission?.conversation ?? conversation
-  followed = await feeds.follow({ ref, conversation: shared, disclosure: call.disclosure }, seq, client)
-  if (!followed) throw new RuntimeClosedError()
-  if (!findTurn(followed.view.log, turnId)) {
-    followed.stop()
-    const { unknownEvent } = followed.view
-    // The turn may come after an event that this node does not know.
-    if (unknownEvent) throw unreadable(conversation.id, unknownEvent)
-    throw new TurnNotFoundError(conversation.id, turnId)
-  }
-  if (permission) subscription.onClosed(permission.onLost(() => client.lost()))
-  onAbort(call.request.signal, () => subscription.close())
-  const response = eventStream(subscription)
+  const response = await followTurn(
+    call,
+    streamed,
+    (subscription, isJudged) => new UiClient(call, streamed, subscription, isJudged),
+  )
   for (const [name, value] of Object.entries(uiStreamHeaders)) response.headers.set(name, value)
   return response
-}
-
-function unreadable(conversationId: string, { seq, type, needs }: UnknownEvent): EventUnknownError {
-  return new EventUnknownError({ conversationId, seq, type, content: { since: needs } })
 }
 
 export const uiStreamHeaders = { 'x-vercel-ai-ui-message-stream': 'v1' }
 
 /** One client and what it has been sent. */
-class UiClient {
+class UiClient implements TurnClient {
   readonly #call: RouteCall
   readonly #turnId: string
   readonly #tenant: string

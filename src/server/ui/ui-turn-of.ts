@@ -34,7 +34,7 @@ export function uiTurnOf(view: View, turnId: string, fileUrl: FileUrl): UiTurn |
 }
 
 /** The same for a turn that need not be in the view, from the log alone. */
-function uiTurnFrom(
+export function uiTurnFrom(
   turn: TurnState,
   { conversationId, phase }: Pick<View, 'conversationId' | 'phase'>,
   fileUrl: FileUrl,

@@ -1,0 +1,1 @@
+export { type PerdureSession, type PerdureSessionOptions, perdureSession } from './perdure-session.ts'

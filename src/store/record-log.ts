@@ -1,0 +1,172 @@
+import { ConversationNotFoundError, InvalidArgumentError } from '../base/errors/store-errors.ts'
+import type { Json } from '../base/json.ts'
+import type { LogEvent, NewEvent } from '../log/events.ts'
+import { note } from '../log/validate-event.ts'
+import type { Change, CommitResult } from './change.ts'
+import type { TenantStore } from './store.ts'
+
+/** A record, the seq of its first note, and its length as text. */
+export type PlacedRecord<R> = { readonly seq: number; readonly record: R; readonly characters: number }
+
+export type RecordLogOptions<R> = {
+  readonly store: TenantStore
+  /** Of the conversation that is the log. */
+  readonly id: string
+  /** Of the notes, and of the agent of the conversation. Lists can be filtered by it, and no process works on them. */
+  readonly name: string
+  /** Null for what the caller did not write: any caller who may leave notes may have. */
+  readonly read: (json: unknown) => R | null
+}
+
+/** Of a part of a record in a note. A character takes at most three bytes, and a note may have 64 KiB. */
+const partLength = 16_000
+export const mostCharacters = 64 * 1024 * 1024
+const pageSize = 64
+const pageBytes = 1024 * 1024
+
+/** A log of records that are no events of a turn. A record is one note, or several in one commit where it is long. */
+export class RecordLog<R extends object> {
+  readonly #store: TenantStore
+  readonly #id: string
+  readonly #name: string
+  readonly #read: (json: unknown) => R | null
+
+  constructor({ store, id, name, read }: RecordLogOptions<R>) {
+    this.#store = store
+    this.#id = id
+    this.#name = name
+    this.#read = read
+  }
+
+  /** Durable when it resolves with `ok`; `seq` is then that of its first note. Creates the conversation. */
+  async append(record: R, guard: Pick<Change, 'key' | 'digest' | 'expectedSeq'> = {}): Promise<CommitResult> {
+    const events = this.#notesOf(record)
+    const commit = () => this.#store.commit(this.#id, { events, ...guard })
+    const result = await commit().catch(async (error: unknown) => {
+      if (!(error instanceof ConversationNotFoundError)) throw error
+      await this.#store.putConversation(this.#id, { agent: this.#name })
+      return commit()
+    })
+    return result.ok ? { ...result, seq: result.seq - events.length + 1 } : result
+  }
+
+  /** Whether the record with this key was appended. Writes nothing: keys come first, and the log must not be empty. */
+  async wasApplied(request: Pick<Change, 'key' | 'digest'>): Promise<boolean> {
+    return (await this.#store.commit(this.#id, { events: [], ...request, expectedSeq: 0 })).ok
+  }
+
+  /** Zero for a log that does not exist. */
+  async lastSeq(): Promise<number> {
+    return (await this.#store.pageEvents(this.#id, { limit: 1 })).last?.seq ?? 0
+  }
+
+  /** The record at `seq`, and those up to `through`, oldest first. */
+  async *from(seq: number, through: number): AsyncGenerator<PlacedRecord<R>> {
+    const parts = this.#parts()
+    for (let after = seq - 1; after < through; ) {
+      const range = { after, before: through + 1, limit: pageSize, maxBytes: pageBytes, keep: 'oldest' as const }
+      const page = await this.#store.pageEvents(this.#id, range)
+      for (const event of page.events) {
+        const placed = parts.next(event)
+        if (placed) yield placed
+      }
+      if (!page.last || !page.hasMore) break
+      after = page.last.seq
+    }
+    // The last one may continue after `through`.
+    for (let at = through + 1; parts.isOpen; at++) {
+      const [event] = await this.#store.streamEvents(this.#id, { after: at - 1, before: at + 1 })
+      if (!event) return
+      const placed = parts.next(event)
+      if (placed) yield placed
+    }
+  }
+
+  /** Newest first, without those that begin after `through`. Default: all. `through` must not be within a record. */
+  async *newestFirst(through?: number): AsyncGenerator<PlacedRecord<R>> {
+    /** Notes of a record whose first one is on an earlier page. */
+    let later: LogEvent[] = []
+    for (let before = through === undefined ? undefined : through + 1; ; ) {
+      const range = { ...(before !== undefined && { before }), limit: pageSize, maxBytes: pageBytes }
+      const page = await this.#store.pageEvents(this.#id, range)
+      const events = [...page.events, ...later]
+      const first = events.findIndex((event) => (partOf(event, this.#name)?.part ?? 0) === 0)
+      later = first < 0 ? events : events.slice(0, first)
+      const parts = this.#parts()
+      const records = first < 0 ? [] : events.slice(first).flatMap((event) => parts.next(event) ?? [])
+      yield* records.toReversed()
+      if (!page.first || !page.hasMore) return
+      before = page.first.seq
+    }
+  }
+
+  #parts(): Parts<R> {
+    return new Parts(this.#name, this.#read)
+  }
+
+  #notesOf(record: R): NewEvent[] {
+    const text = JSON.stringify(record)
+    if (text.length > mostCharacters) {
+      const reason = `takes ${text.length} characters as JSON; the limit is ${mostCharacters}. Keep large values somewhere else`
+      throw new InvalidArgumentError(`the record for '${this.#id}'`, reason)
+    }
+    const count = Math.max(1, Math.ceil(text.length / partLength))
+    return Array.from({ length: count }, (_, part) => {
+      const data = { part, of: count, text: text.slice(part * partLength, (part + 1) * partLength) } satisfies Part
+      return note({ name: this.#name, data: data as Json, who: this.#name })
+    })
+  }
+}
+
+type Part = { readonly part: number; readonly of: number; readonly text: string }
+
+/** Null for all other events. */
+function partOf(event: LogEvent, name: string): Part | null {
+  if (event.type !== 'note' || event.content.name !== name) return null
+  const { part, of, text } = { ...(event.content.data as Partial<Part> | null) }
+  return Number.isSafeInteger(part) && Number.isSafeInteger(of) && typeof text === 'string'
+    ? { part: part!, of: of!, text }
+    : null
+}
+
+/** Puts records together from their notes, in the order of the log. Other events are passed over. */
+class Parts<R> {
+  readonly #name: string
+  readonly #read: (json: unknown) => R | null
+  #texts: string[] = []
+  #seq = 0
+
+  constructor(name: string, read: (json: unknown) => R | null) {
+    this.#name = name
+    this.#read = read
+  }
+
+  /** Whether a record has begun and not ended. */
+  get isOpen(): boolean {
+    return this.#texts.length > 0
+  }
+
+  next(event: LogEvent): PlacedRecord<R> | null {
+    const found = partOf(event, this.#name)
+    if (!found) return null
+    if (found.part === 0) {
+      this.#texts = []
+      this.#seq = event.seq
+    }
+    if (found.part !== this.#texts.length) return null
+    this.#texts.push(found.text)
+    if (found.part < found.of - 1) return null
+    const text = this.#texts.join('')
+    this.#texts = []
+    const record = this.#recordIn(text)
+    return record && { seq: this.#seq, record, characters: text.length }
+  }
+
+  #recordIn(text: string): R | null {
+    try {
+      return this.#read(JSON.parse(text))
+    } catch {
+      return null
+    }
+  }
+}
