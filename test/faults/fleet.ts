@@ -34,7 +34,7 @@ const places = [
   { name: 'api1', kind: 'api' },
   { name: 'api2', kind: 'api' },
 ] as const
-/** A short run has each fault once, and no poison, which takes its time. */
+/** A short run has each fault once, and neither poison nor kills during bulk jobs, which take their time. */
 const short = { storytellers: 4, deployed: 2, pauseMs: 800 }
 const long = { storytellers: 8, deployed: places.length, pauseMs: 2_500 }
 
@@ -96,7 +96,8 @@ async function endure({ postgres, nodes, seed, minutes }: Scene): Promise<Findin
   const apis = nodes.filter(({ kind }) => kind === 'api')
   const people = new People(apis, fork())
   const stories = new Stories(people, history, fork())
-  const operators = new Operators({ people, history, nemesis, random: fork(), tell, pauseMs: size.pauseMs })
+  const strike = async (): Promise<void> => (isShort ? undefined : nemesis.killAnyWorker())
+  const operators = new Operators({ people, history, strike, random: fork(), tell, pauseMs: size.pauseMs })
   const told = Array.from({ length: storytellers }, () => stories.tell())
   if (!isShort) told.push(stories.poison())
   const until = Date.now() + minutes * 60_000

@@ -4,7 +4,7 @@ import type { BulkJob, BulkStart } from '../../../src/runtime/bulk/bulk-request.
 import type { Pause, PauseTarget } from '../../../src/store/steering.ts'
 import type { SeededRandom } from '../harness/seeded-random.ts'
 import type { History } from './history.ts'
-import { type Nemesis, shuffled } from './nemesis.ts'
+import { shuffled } from './nemesis.ts'
 import type { Heard, People } from './people.ts'
 
 /** All that operators do, with how often it was done. */
@@ -17,7 +17,8 @@ type Act = (typeof acts)[number]
 type Parts = {
   readonly people: People
   readonly history: History
-  readonly nemesis: Pick<Nemesis, 'killAnyWorker'>
+  /** Done to the fleet while a bulk job runs. */
+  readonly strike: () => Promise<void>
   readonly random: SeededRandom
   /** The longest time between two acts. */
   readonly pauseMs: number
@@ -104,13 +105,13 @@ export class Operators {
 
   /** Slow enough that nodes die meanwhile. */
   async #bulk(request: Pick<BulkStart, 'action' | 'filter'>): Promise<boolean> {
-    const { history, nemesis, random } = this.#parts
+    const { history, strike, random } = this.#parts
     this.#jobs += 1
     const id = `job${this.#jobs}`
     const { job } = await this.#post<{ job: BulkJob }>('/store/jobs', { ...request, id, who: id, perSecond: 20 })
     history.jobs.push({ id, action: job.action })
     await sleep(random.int(0, 600))
-    await nemesis.killAnyWorker()
+    await strike()
     return true
   }
 
