@@ -126,6 +126,7 @@ async function endure({ postgres, nodes, seed, minutes }: Scene): Promise<Findin
       ...stories.unfinished,
       ...deaths,
       ...nemesis.hanging,
+      ...brokenRequests(people),
       ...(await examine(nodes)),
     ]
     if (violations.length > 0) progress(`fleet: evidence is in ${keepEvidence(seed, timeline, facts)}`)
@@ -141,6 +142,12 @@ async function endure({ postgres, nodes, seed, minutes }: Scene): Promise<Findin
   } finally {
     await store.close()
   }
+}
+
+/** An error of a kind that no fault explains. */
+function brokenRequests(people: People): string[] {
+  const times = people.refusals()['server_failed'] ?? 0
+  return times > 0 ? [`${times} requests were answered with server_failed`] : []
 }
 
 /** Whether all nodes have recovered, and what the doctor says, of a build that knows every event. */
