@@ -35,9 +35,13 @@ export class KnownPauses {
   }
 
   /** As of now. */
+  async ofNow(row: PausableRow): Promise<Pause | null> {
+    return (await this.#steering?.pausesOf([row]))?.[0] ?? null
+  }
+
+  /** As of now. */
   async isPaused(row: PausableRow): Promise<boolean> {
-    const [pause] = (await this.#steering?.pausesOf([row])) ?? []
-    return pause !== null && pause !== undefined
+    return (await this.ofNow(row)) !== null
   }
 
   async #isNothingPaused(): Promise<boolean> {

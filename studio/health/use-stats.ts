@@ -35,15 +35,14 @@ export function useStats(window: StatsWindow): UsedStats {
   const read = useCallback(async () => {
     newest.current += 1
     const own = newest.current
-    const [found, fleet] = await Promise.all([
-      client.stats({ window }).then(
-        (stats) => ({ stats, error: null }),
-        (error: unknown) => ({ error }),
-      ),
-      readFleet(client),
-    ])
+    const found = await client.stats({ window }).then(
+      (stats) => ({ stats, error: null }),
+      (error: unknown) => ({ error }),
+    )
+    // Who may not see the figures is not shown the fleet either.
+    const fleet = 'stats' in found ? { fleet: await readFleet(client) } : {}
     if (own !== newest.current) return
-    setUsed((last) => ({ ...(last.window === window ? last : { ...last, stats: null }), ...found, fleet, window }))
+    setUsed((last) => ({ ...(last.window === window ? last : { ...last, stats: null }), ...found, ...fleet, window }))
   }, [client, window])
   useEffect(() => {
     const readIfVisible = (): void => {

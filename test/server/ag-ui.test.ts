@@ -1,6 +1,7 @@
 import type { Message } from '@ag-ui/core'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
+import { postHook, regenerate } from '../../src/define/create-hook.ts'
 import { defineAgent } from '../../src/define/define-agent.ts'
 import { defineTool } from '../../src/define/define-tool.ts'
 import type { LanguageModel } from '../../src/define/language-model.ts'
@@ -219,4 +220,23 @@ test('what is not a run is refused with its code', async () => {
     })
     expect([answer.status, await answer.json()]).toMatchObject([status, { code }])
   }
+})
+
+test('a message that a hook withholds is taken back, and neither a second run nor a new client is shown it', async () => {
+  const model = scriptedModel(({ n }) => (n === 1 ? { text: ['Ba', 'd.'] } : 'Good.'))
+  const strict = postHook('strict', (turn) =>
+    turn.assistantMessage?.text === 'Bad.' ? regenerate('better') : undefined,
+  )
+  const { server } = await startServer({ agents: [defineAgent({ name: 'helper', model, hooks: [strict] })] })
+  const client = clientOf(`${server.url}/ag-ui/helper`)
+  client.say('Hi')
+  expect((await client.run()).error).toBeNull()
+  const shown = [
+    ['user', 'Hi'],
+    ['assistant', 'Good.'],
+  ]
+  expect(contentsOf(client.agent.messages)).toEqual(shown)
+  const fresh = clientOf(`${server.url}/ag-ui/helper`)
+  for (const ran of [await client.run(), await fresh.run()]) expect(JSON.stringify(ran.events)).not.toContain('Bad.')
+  expect(contentsOf(fresh.agent.messages)).toEqual(shown)
 })

@@ -76,13 +76,18 @@ test('the client of an operator sees and steers a fleet with the verbs of the ru
   expect(await client.work({ after: { at, tenant, id } })).toEqual(rest)
   expect(await client.work({ state: 'quarantined', limit: 1 })).toEqual([])
 
+  // A list may say for a second that nothing is paused; a record says what is.
+  await user.conversations()
   const pause = await client.pause({ conversation: 'a' }, { who: 'ann', reason: 'outage' })
   expect(pause).toMatchObject({ target: { conversation: 'a', tenant: 'default' }, who: 'ann', reason: 'outage' })
   expect(await client.pauses()).toEqual([pause])
   expect(await client.pauses({ before: pause.id })).toEqual([])
   expect(await client.conversation('a').record()).toMatchObject({ paused: { at: pause.at }, tenant: 'default' })
-  const { conversations } = await user.conversations()
-  expect(conversations.map((entry) => [entry.id, entry.paused?.at]).sort()).toEqual([
+  const inList = async () => {
+    const { conversations } = await user.conversations()
+    return conversations.map((entry) => [entry.id, entry.paused?.at]).sort()
+  }
+  await expect.poll(inList, { timeout: 10_000 }).toEqual([
     ['a', pause.at],
     ['b', undefined],
   ])

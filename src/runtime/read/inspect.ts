@@ -70,8 +70,8 @@ export function inspect(
     async work() {
       const row = await nodes?.workOf(ref.tenant, id)
       if (!row) return null
-      const [pause] = (await pauses?.of([row])) ?? []
-      const { tenant: _, id: __, ...rest } = row
+      const { tenant, id: _, ...rest } = row
+      const pause = await pauses?.ofNow({ tenant, id, agent: rest.agent })
       return { ...rest, paused: pause ? { at: pause.at } : null }
     },
     modelCalls: (range) => store.modelCalls(id, range),
