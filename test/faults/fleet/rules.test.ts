@@ -154,6 +154,7 @@ const spoilt: readonly [rule: keyof typeof rules, how: string, spoil: (lived: Li
   ['a bulk job acts once', 'it says that it did more', ({ jobs }) => (jobs[0]!.done = 2)],
   ['a bulk job acts once', 'it acted twice', ({ logs }) => actAgain(logs)],
   ['a bulk job acts once', 'it acted on what came later', ({ jobs }) => (jobs[0]!.createdAt = 1)],
+  ['readers see one text', 'it never ends', ({ history }) => (history.readings[0]!.isWhole = false)],
   ['readers see one text', 'two drafts at once', (lived) => show(lived, ['a.0 ', 'b.0 '])],
   ['readers see one text', 'two texts are mixed', (lived) => show(lived, ['a.0 b.1 '])],
   ['readers see one text', 'a text begins in its middle', (lived) => show(lived, ['a.1 a.2 '])],

@@ -149,6 +149,7 @@ export function readersSeeOneText({ history, kept }: Facts): string[] {
         if (draft !== '' && messages.some((message) => message.startsWith(`${attempt}.`))) say(`'${draft}' twice`)
       }
     }
+    if (!isWhole) say('no end')
     const last = shown.at(-1)
     const turns = kept.get(conversation)?.state.turns ?? []
     const told = turns.flatMap((turn) => keptMessages(turn)).map(({ parts }) => textOf(parts))
