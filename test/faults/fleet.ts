@@ -1,12 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { jobsOf } from '../../src/store/jobs.ts'
 import type { Store } from '../../src/store/store.ts'
 import { freshDatabase } from '../setup/fresh-database.ts'
 import { type RunningPostgres, startPostgres } from '../setup/start-postgres.ts'
 import { keepEvidence, Timeline } from './fleet/evidence.ts'
-import { readKept } from './fleet/facts.ts'
+import { readActs, readKept } from './fleet/facts.ts'
 import { FleetNode } from './fleet/fleet-node.ts'
 import { emptyHistory } from './fleet/history.ts'
+import { beginLeaseAudit, readLeaseAudit } from './fleet/lease-audit.ts'
 import { Nemesis } from './fleet/nemesis.ts'
+import { Operators } from './fleet/operators.ts'
 import { People } from './fleet/people.ts'
 import { brokenRules } from './fleet/rules.ts'
 import { Stories } from './fleet/stories.ts'
@@ -31,7 +34,7 @@ const places = [
   { name: 'api1', kind: 'api' },
   { name: 'api2', kind: 'api' },
 ] as const
-/** A short run has each fault once, and no poison, which takes its time. */
+/** A short run has each fault once, and neither poison nor kills during bulk jobs, which take their time. */
 const short = { storytellers: 4, deployed: 2, pauseMs: 800 }
 const long = { storytellers: 8, deployed: places.length, pauseMs: 2_500 }
 
@@ -87,14 +90,21 @@ async function endure({ postgres, nodes, seed, minutes }: Scene): Promise<Findin
   const isShort = minutes < 1
   const { storytellers, ...size } = isShort ? short : long
   const nemesis = new Nemesis({ nodes, postgres, random: fork(), leaseMs, drainMs, tell, ...size })
+  await makeTables(databaseUrl)
+  await beginLeaseAudit(databaseUrl)
   await nemesis.startAll()
   const apis = nodes.filter(({ kind }) => kind === 'api')
   const people = new People(apis, fork())
   const stories = new Stories(people, history, fork())
+  const strike = async (): Promise<void> => (isShort ? undefined : nemesis.killAnyWorker())
+  const operators = new Operators({ people, history, strike, random: fork(), tell, pauseMs: size.pauseMs })
   const told = Array.from({ length: storytellers }, () => stories.tell())
   if (!isShort) told.push(stories.poison())
-  await nemesis.run(Date.now() + minutes * 60_000)
+  const until = Date.now() + minutes * 60_000
+  await Promise.all([nemesis.run(until), operators.run(until)])
   await nemesis.heal()
+  const atRest = new AbortController()
+  const healing = operators.heal(atRest.signal)
   tell('healed')
   const healedAt = Date.now()
   people.giveUpAt(healedAt + healedWithinMs)
@@ -105,17 +115,24 @@ async function endure({ postgres, nodes, seed, minutes }: Scene): Promise<Findin
   try {
     await untilAtRest(store, healedAt + healedWithinMs)
     const restMs = Date.now() - healedAt
-    const facts = { history, kept: await readKept(store) }
+    atRest.abort()
+    await healing
+    const facts = {
+      ...{ history, kept: await readKept(store), leases: await readLeaseAudit(databaseUrl) },
+      ...{ acts: await readActs(store), jobs: await jobsOf(store).list({ limit: 1_000 }) },
+    }
     const violations = [
       ...brokenRules(facts),
       ...stories.unfinished,
       ...deaths,
       ...nemesis.hanging,
+      ...brokenRequests(people),
       ...(await examine(nodes)),
     ]
     if (violations.length > 0) progress(`fleet: evidence is in ${keepEvidence(seed, timeline, facts)}`)
-    const seen = tally.counts(facts.kept)
-    const { longestCloseMs, counts: faults } = nemesis
+    const seen = tally.counts(facts)
+    const { longestCloseMs } = nemesis
+    const faults = { ...nemesis.counts, ...operators.counts }
     const counts = { ...seen, faults, stories: stories.begun, restMs, longestCloseMs }
     return {
       violations,
@@ -127,6 +144,12 @@ async function endure({ postgres, nodes, seed, minutes }: Scene): Promise<Findin
   }
 }
 
+/** An error of a kind that no fault explains. */
+function brokenRequests(people: People): string[] {
+  const times = people.refusals()['server_failed'] ?? 0
+  return times > 0 ? [`${times} requests were answered with server_failed`] : []
+}
+
 /** Whether all nodes have recovered, and what the doctor says, of a build that knows every event. */
 async function examine(nodes: readonly FleetNode[]): Promise<string[]> {
   const notReady = await Promise.all(nodes.map((node) => node.notReady(healedWithinMs)))
@@ -135,12 +158,19 @@ async function examine(nodes: readonly FleetNode[]): Promise<string[]> {
   return [...notReady.filter((problem) => problem !== null), ...(await doctor.examine(2 * healedWithinMs))]
 }
 
+async function makeTables(url: string): Promise<void> {
+  const store = await openStore({ store: 'postgres', url })
+  await store.listConversations({ limit: 1 })
+  await store.close()
+}
+
 async function untilAtRest(store: Store, giveUpAt: number): Promise<void> {
   while (Date.now() < giveUpAt) {
     const restless = await Promise.all(
       (['active', 'suspended'] as const).map((status) => store.listConversations({ status, limit: 1 })),
     )
-    if (restless.flat().length === 0) return
+    const isWorking = (await jobsOf(store).list()).some(({ finishedAt }) => finishedAt === null)
+    if (restless.flat().length === 0 && !isWorking) return
     await sleep(100)
   }
 }

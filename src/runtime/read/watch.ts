@@ -68,18 +68,19 @@ async function* watchWithMore(watched: Watched, given?: WatchOptions): AsyncGene
   const ignoreSignal = onAbort(signal, () => buffer.end())
   try {
     if (signal.aborted) return
-    let state: ConversationState
     try {
-      state = await channel.refresh()
+      const state = await channel.refresh()
+      // Without the text that another node is writing, it would vanish for a reader who comes from there.
+      await channel.liveKnown()
+      await children.read(channel.state ?? state)
+      // What was read meanwhile may be what nothing can be followed past. The channel has no view then.
+      buffer.throwIfFailed()
     } catch (error) {
       // Nothing can be followed past such an event, but what is before it can be shown.
       if (error instanceof EventUnknownError && after === undefined)
         yield { event: await readableSnapshot(store, id), hasMore: false }
       throw error
     }
-    // Without the text that another node is writing, it would vanish for a reader who comes from there.
-    await channel.liveKnown()
-    await children.read(channel.state ?? state)
     // From here to the next await nothing can come between the view and what was buffered after it.
     const view = children.begin(channel.view())
     buffer.startAt(view.seq)
@@ -165,6 +166,10 @@ class Buffer {
   replaced(view: View): void {
     this.#clear()
     this.next({ type: 'snapshot', view })
+  }
+
+  throwIfFailed(): void {
+    if (this.#error) throw this.#error
   }
 
   failed(error: unknown): void {

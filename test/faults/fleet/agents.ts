@@ -10,18 +10,40 @@ import { scriptedModel } from '../../../src/testing/scripted-model.ts'
 /** Two builds of one program: the later one has an event type and two tools that the earlier one lacks. */
 export type Build = 'earlier' | 'later'
 
-/** What a message asks for, as its first word. The second is the id of its conversation, the third how long its tools take. */
-export const plans = ['say', 'report', 'rerun', 'order', 'pay', 'ask', 'both', 'family', 'later', 'mark'] as const
+/** What a message asks for, as its first word. The second is the id of its conversation, the third how long its tools take, the fourth its key. */
+export const plans = [
+  'say',
+  'report',
+  'rerun',
+  'order',
+  'pay',
+  'ask',
+  'both',
+  'family',
+  'later',
+  'mark',
+  'fail',
+] as const
 
 export type Plan = (typeof plans)[number]
 
 /** The message that ends every process which works on it. */
 export const poison = 'poison'
 
+/** What may run at once: tight enough that people wait for each other. */
+export const fleetLimits = { turnsPerTenant: 5, office: 4, press: 1 } as const
+
+/** How many words the scribe writes. */
+const words = 30
+
 /** What the nodes' tools do to the world. */
 export type World = {
   /** Must be told to the outside when it returns. `id`: of the call, or of the step. */
   readonly ran: (tool: string, id: string) => void
+  /** The model was called for a person's message. */
+  readonly called: (conversation: string, key: string) => void
+  /** A name for one attempt at a text, which no other attempt in the fleet has. */
+  readonly attempt: () => string
   /** Writes the event that the earlier build does not know. */
   readonly mark: (conversation: string, callId: string) => Promise<void>
   /** Ends the process, as code does that exhausts its memory. */
@@ -72,15 +94,16 @@ export function fleetAgents(build: Build, world: World) {
     server('mark', { ifInterrupted: 'report' }),
   ]
   const own = build === 'later' ? [...tools, ...later] : tools
-  const office = agentWith({ name: 'office', tools: own, world }, (plan) =>
+  const limits = { turns: fleetLimits.office }
+  const office = agentWith({ name: 'office', tools: own, world, limits }, (plan) =>
     stepsOf(plan).map((calls) => calls.filter((tool) => build === 'later' || !laterTools.includes(tool))),
   )
-  return { agents: [office], flows: [errand(world)] }
+  return { agents: [office, scribe(world)], flows: [errand(world)] }
 }
 
 /** The calls of each message of a turn. */
 function stepsOf(plan: string): readonly (readonly string[])[] {
-  if (plan === 'say') return []
+  if (plan === 'say' || plan === 'fail') return []
   if (plan === 'both') return [['report', 'rerun']]
   if (plan === 'family') return [['ask_clerk', 'ask_payer']]
   if (plan === 'mark') return [['mark'], ['report']]
@@ -89,21 +112,32 @@ function stepsOf(plan: string): readonly (readonly string[])[] {
 
 /** Makes the calls of its plan, message after message, and then says so. */
 function agentWith(
-  { name, tools, world }: { name: string; tools: readonly Tool[]; world: World },
+  { world, ...options }: { name: string; tools: readonly Tool[]; world: World; limits?: { turns: number } },
   steps: (plan: string) => readonly (readonly string[])[],
 ): Agent {
   const model = scriptedModel(({ prompt }) => {
     const asked = prompt.findLastIndex(({ role }) => role === 'user')
     const [part] = prompt[asked]?.content ?? []
     const text = typeof part === 'object' && part.type === 'text' ? part.text : ''
-    const [plan = '', conversation = '', ms = '50'] = text.split(' ')
+    const [plan = '', conversation = '', ms = '50', key] = text.split(' ')
+    if (key !== undefined) world.called(conversation, key)
+    if (plan === 'fail') return { error: { status: 400 } }
     if (plan === poison) world.die()
     const said = prompt.slice(asked + 1).filter(({ role }) => role === 'assistant').length
     const calls = steps(plan)[said] ?? []
     if (calls.length === 0) return { text: ['Done', ' ', 'with ', plan, '.'], delayMs: 10 }
     return { calls: calls.map((tool) => ({ tool, args: { ms: Number(ms) || 50, conversation } })) }
   })
-  return defineAgent({ name, model, tools }) as unknown as Agent
+  return defineAgent({ ...options, model }) as unknown as Agent
+}
+
+/** Writes a text whose words carry the attempt and their place, so that no two texts can be taken for one. */
+function scribe(world: World): Agent {
+  const model = scriptedModel(() => {
+    const attempt = world.attempt()
+    return { text: Array.from({ length: words }, (_, n) => `${attempt}.${n} `), delayMs: 15 }
+  })
+  return defineAgent({ name: 'scribe', model, account: 'press' }) as unknown as Agent
 }
 
 /** A step that must not be repeated, a question, a sleep, and a message to the agent. */

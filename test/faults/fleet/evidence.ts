@@ -17,9 +17,9 @@ export class Timeline {
 }
 
 /** Keeps everything a violation can be traced with, since a run does not come again. Returns the path. */
-export function keepEvidence(seed: number, timeline: Timeline, { history, kept }: Facts): string {
+export function keepEvidence(seed: number, timeline: Timeline, { history, kept, ...rest }: Facts): string {
   const path = join(tmpdir(), `perdure-fleet-${seed}-${Date.now()}.json`)
   const logs = Object.fromEntries([...kept].map(([id, { record, log }]) => [id, { record, log }]))
-  writeFileSync(path, JSON.stringify({ timeline: timeline.lines(), history, logs }, null, 1))
+  writeFileSync(path, JSON.stringify({ timeline: timeline.lines(), history, logs, ...rest }, null, 1))
   return path
 }

@@ -121,15 +121,18 @@ export class FleetNode {
 
   /** Lets it finish, as a deploy does, and tells how long that took. One that has not ended within `patienceMs` is killed. */
   async close(patienceMs: number): Promise<{ readonly tookMs: number } | { readonly hangsAfter: string }> {
-    if (!this.#child) return { tookMs: 0 }
+    const child = this.#child
+    if (!child) return { tookMs: 0 }
     const closed = this.#next('closed')
+    // What it works on may end it meanwhile.
+    const ended = child.ended.then(() => ({ tookMs: 0 }))
     let hangsAfter = 'nothing'
     this.#heard.set('closing', (message) => {
       if (message.type === 'closing') hangsAfter = message.part
     })
     this.#order({ type: 'close' })
     try {
-      return await inTime(closed, patienceMs, 'closing')
+      return await inTime(Promise.race([closed, ended]), patienceMs, 'closing')
     } catch {
       return { hangsAfter }
     } finally {

@@ -1,5 +1,7 @@
 import type { Json } from '../../../src/base/json.ts'
 import type { Answered } from '../../../src/runtime/answer-call.ts'
+import type { BulkJob } from '../../../src/runtime/bulk/bulk-request.ts'
+import type { Pause, PauseTarget } from '../../../src/store/steering.ts'
 
 /** All that people and tools heard and did during a run. What the log says is compared with it. */
 export type History = {
@@ -8,6 +10,12 @@ export type History = {
   readonly ends: ToldEnd[]
   readonly sessions: Session[]
   readonly runs: Run[]
+  /** When the model was called for which message. */
+  readonly calls: { readonly conversation: string; readonly key: string; readonly at: number }[]
+  readonly pauses: ToldPause[]
+  /** The bulk jobs that operators were told have begun. */
+  readonly jobs: Pick<BulkJob, 'id' | 'action'>[]
+  readonly readings: Reading[]
   /** What each watcher was shown of a log, as `seq type at`. */
   readonly watched: { readonly conversation: string; readonly seen: string[] }[]
   /** The nodes that the poison ended, one for each time. */
@@ -16,6 +24,18 @@ export type History = {
   quarantine: 'none' | 'told' | 'released'
   /** What was told of something that had been acknowledged, and cannot be. */
   readonly denials: string[]
+}
+
+/** `id`: of the act that paused. `at`: when the operator was told, by the machine's clock. */
+export type ToldPause = { readonly id: Pause['id']; readonly target: PauseTarget; readonly at: number }
+
+/** What a watcher at `node` was shown of a text that is written in a conversation, change after change. */
+export type Reading = {
+  readonly conversation: string
+  readonly node: string
+  readonly shown: { readonly drafts: readonly string[]; readonly messages: readonly string[] }[]
+  /** The turn ended before its eyes. */
+  isWhole: boolean
 }
 
 /** A message, and what its sender was told: nothing, where every acknowledgement was lost. */
@@ -60,6 +80,10 @@ export function emptyHistory(): History {
     ends: [],
     sessions: [],
     runs: [],
+    calls: [],
+    pauses: [],
+    jobs: [],
+    readings: [],
     watched: [],
     poisoned: [],
     quarantine: 'none',

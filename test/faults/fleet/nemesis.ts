@@ -91,6 +91,11 @@ export class Nemesis {
     if (node) await this.#alone(node, () => this.#startIfDown(node))
   }
 
+  /** While something else goes on. */
+  async killAnyWorker(): Promise<void> {
+    await this.#kill(this.#one('kill worker'))
+  }
+
   async #lane(lane: readonly Fault[], untilMs: number): Promise<void> {
     const { random } = this.#parts
     do {
@@ -222,7 +227,7 @@ export class Nemesis {
   }
 }
 
-function shuffled<T>(items: readonly T[], random: SeededRandom): T[] {
+export function shuffled<T>(items: readonly T[], random: SeededRandom): T[] {
   const rest = [...items]
   return items.map(() => rest.splice(random.int(0, rest.length - 1), 1)[0]!)
 }

@@ -8,7 +8,7 @@ import { serve } from '../../../src/server/index.ts'
 import { postgresStore } from '../../../src/store/postgres/index.ts'
 import { faultsIn } from '../../upkeep/faults-in.ts'
 import { childInput, dieWithParent, onParentLine, say } from '../harness/child-channel.ts'
-import { type Build, fleetAgents } from './agents.ts'
+import { type Build, fleetAgents, fleetLimits } from './agents.ts'
 
 export type NodeInput = {
   readonly name: string
@@ -34,6 +34,8 @@ export type NodeMessage =
   | { readonly type: 'ready'; readonly port: number | null }
   /** A tool or a step began; `at` by the machine's clock, whatever the node's own says. */
   | { readonly type: 'ran'; readonly tool: string; readonly id: string; readonly at: number; readonly node: string }
+  /** The model was called for a person's message. */
+  | { readonly type: 'called'; readonly conversation: string; readonly key: string; readonly at: number }
   /** It ends now, because of what it works on. */
   | { readonly type: 'poisoned' }
   | { readonly type: 'logged'; readonly level: 'warn' | 'error'; readonly text: string }
@@ -56,9 +58,12 @@ Date.now = () => machineNow() + skewMs
 const tell = (level: 'warn' | 'error') => (text: string, details?: unknown) =>
   say<NodeMessage>({ type: 'logged', level, text: `${text}${reasonIn(details)}` })
 const logger: Logger = { debug: () => {}, info: () => {}, warn: tell('warn'), error: tell('error') }
+let attempts = 0
 const store = postgresStore({ connectionString: input.url, logger, ...waits })
 const { agents, flows } = fleetAgents(input.build, {
   ran: (tool, id) => say<NodeMessage>({ type: 'ran', tool, id, at: machineNow(), node: input.name }),
+  called: (conversation, key) => say<NodeMessage>({ type: 'called', conversation, key, at: machineNow() }),
+  attempt: () => `${input.name}-${process.pid}-${++attempts}`,
   mark: async (conversation, callId) => {
     const mark = { type: 'fleet_mark', content: { callId } } as unknown as NewEvent
     const { ok } = await store.commit(conversation, { events: [mark], key: `mark/${callId}` })
@@ -73,6 +78,7 @@ const runtime = createRuntime({
   agents: agents as readonly Agent[],
   flows: flows as unknown as readonly Flow[],
   ...{ store, logger, leaseMs: input.leaseMs, pollMs: 100, work: input.work },
+  limits: { turnsPerTenant: fleetLimits.turnsPerTenant, accounts: { press: { turns: fleetLimits.press } } },
   restoreScope: (_, user) => createScope({ user }) as Scope,
 })
 const upkeep = { store, operatorToken: 'operator' }

@@ -31,7 +31,11 @@ export class People {
   }
 
   anyUrl(): string {
-    return this.#random.pick(this.#nodes).url
+    return this.anyNode().url
+  }
+
+  anyNode(): Pick<FleetNode, 'name' | 'url'> {
+    return this.#random.pick(this.#nodes)
   }
 
   /** How often each code was heard. */

@@ -1,18 +1,10 @@
 import { beforeAll, describe, expect, test } from 'vitest'
-import { silentLogger } from '../../../src/base/logger.ts'
-import type { Flow } from '../../../src/define/define-flow.ts'
-import { createScope } from '../../../src/define/scope.ts'
 import { childIdOf } from '../../../src/log/child-call.ts'
 import type { EventOf, LogEvent } from '../../../src/log/events.ts'
-import { createRuntime } from '../../../src/runtime/create-runtime.ts'
-import { memoryStore } from '../../../src/store/memory/memory-store.ts'
-import { fleetAgents } from './agents.ts'
-import { type Kept, keptOf } from './facts.ts'
-import { emptyHistory, type History } from './history.ts'
+import { keptOf } from './facts.ts'
+import type { History } from './history.ts'
 import { brokenRules, type rules } from './rules.ts'
-
-/** A history that can be spoilt: what people heard, and every log as it is in the store. */
-type Lived = { readonly history: History; readonly logs: Map<string, { record: Kept['record']; log: LogEvent[] }> }
+import { type Lived, live } from './sound-history.ts'
 
 let lived: Lived
 
@@ -139,6 +131,47 @@ const spoilt: readonly [rule: keyof typeof rules, how: string, spoil: (lived: Li
     ({ history }) => poisonNodes(history, 5, 'told'),
   ],
   ['poison is set aside, and nothing else', 'another was set aside', ({ logs }) => setAside(logs, 'say')],
+  ['paused stays at rest', 'it was taken', ({ leases }) => (leases.taken[0]!.isPaused = true)],
+  [
+    'paused stays at rest',
+    'it was taken after the acknowledgement',
+    (lived) => void lived.leases.taken.push({ ...leaseOf(lived, 'say'), at: pauseLong(lived) + 500 }),
+  ],
+  [
+    'paused stays at rest',
+    'a queued turn began',
+    (lived) => void lived.history.calls.push({ ...callsOf(lived, 'again'), at: pauseLong(lived) + 500 }),
+  ],
+  ['limits are kept', 'a tenant had too many turns', ({ leases }) => (leases.taken[0]!.ofTenant = 6)],
+  ['limits are kept', 'an agent had too many turns', (lived) => (leaseOf(lived, 'say').ofAgent = 5)],
+  [
+    'limits are kept',
+    'an account had too many turns',
+    (lived) => void Object.assign(leaseOf(lived, 'write'), { account: 'press', ofAccount: 2 }),
+  ],
+  ['a bulk job acts once', 'it is gone', ({ jobs }) => void jobs.splice(0)],
+  ['a bulk job acts once', 'it goes on', ({ jobs }) => (jobs[0]!.state = 'running')],
+  ['a bulk job acts once', 'it says that it did more', ({ jobs }) => (jobs[0]!.done = 2)],
+  ['a bulk job acts once', 'it acted twice', ({ logs }) => actAgain(logs)],
+  ['a bulk job acts once', 'it acted on what came later', ({ jobs }) => (jobs[0]!.createdAt = 1)],
+  ['readers see one text', 'it never ends', ({ history }) => (history.readings[0]!.isWhole = false)],
+  ['readers see one text', 'two drafts at once', (lived) => show(lived, ['a.0 ', 'b.0 '])],
+  ['readers see one text', 'two texts are mixed', (lived) => show(lived, ['a.0 b.1 '])],
+  ['readers see one text', 'a text begins in its middle', (lived) => show(lived, ['a.1 a.2 '])],
+  ['readers see one text', 'words come twice', (lived) => show(lived, ['a.0 a.0 a.1 '])],
+  [
+    'readers see one text',
+    'a draft stays beside its message',
+    ({ history }) => {
+      const { shown } = history.readings[0]!
+      shown.splice(0, 1, { drafts: ['one-1.0 '], messages: shown.at(-1)!.messages })
+    },
+  ],
+  [
+    'readers see one text',
+    'the end is not what the log says',
+    ({ history }) => void history.readings[0]!.shown.push({ drafts: [], messages: ['one-1.0 '] }),
+  ],
   ['everything comes to rest', 'a conversation is held', ({ logs }) => stir(logs, 'say')],
   ['everything comes to rest', 'a session has not ended', ({ logs }) => drop(logs, 'session', 'flow_ended')],
 ]
@@ -151,63 +184,38 @@ describe('a history is found to be broken', () => {
   })
 })
 
-function broken({ history, logs }: Lived): string[] {
+function broken({ logs, ...facts }: Lived): string[] {
   const kept = new Map([...logs].map(([id, { record, log }]) => [id, keptOf(record, log)]))
-  return brokenRules({ history, kept })
+  return brokenRules({ ...facts, kept })
 }
 
-/** One process on a store in memory, to which nothing happens. */
-async function live(): Promise<Lived> {
-  const history = emptyHistory()
-  const store = memoryStore({ logger: silentLogger })
-  const ran = (tool: string, id: string) => void history.runs.push({ tool, id, at: Date.now(), node: 'one' })
-  const { agents, flows } = fleetAgents('earlier', { ran, mark: async () => {}, die: () => {} })
-  const options = { agents, flows: flows as unknown as readonly Flow[], store, logger: silentLogger }
-  const runtime = createRuntime({ ...options, restoreScope: (_, user) => createScope({ user }) })
-  for (const id of ['say', 'report', 'rerun', 'pay', 'denied', 'family']) {
-    const plan = id === 'denied' ? 'pay' : id
-    const chat = runtime.conversation(id, { agent: 'office' })
-    const turn = await chat.send(`${plan} ${id} 1`, { key: id })
-    history.sends.push({ conversation: id, key: id, told: [turn.turnId] })
-    let outcome = await turn.outcome()
-    while (outcome.status === 'waiting') {
-      for (const { conversationId, callId, round } of outcome.pending) {
-        const verb = id === 'denied' ? ('deny' as const) : ('approve' as const)
-        for (const who of ['ann', 'bob']) {
-          const told = [
-            await runtime
-              .as(createScope({ user: who }))
-              .conversation(conversationId)
-              [verb]({ callId, round }),
-          ]
-          history.answers.push({ conversation: conversationId, callId, round, who, verb, value: null, told })
-        }
-      }
-      outcome = await turn.outcome()
-    }
-    if (outcome.status === 'detached') throw new Error(outcome.reason)
-    history.ends.push({ conversation: id, turnId: turn.turnId, status: outcome.status, text: outcome.text })
-  }
-  const session = runtime.flow('errand', 'session')
-  await session.start('session')
-  await session.resume('yes')
-  await session.outcome()
-  history.sessions.push({
-    id: 'session',
-    isStarted: true,
-    resumedWith: 'yes',
-    isResumed: true,
-    end: await session.result(),
-  })
-  await runtime.close()
-  const logs: Lived['logs'] = new Map()
-  for (const record of await store.listConversations({ limit: 100 })) {
-    const log = await store.streamEvents(record.id)
-    logs.set(record.id, { record, log })
-    const seen = log.map(({ seq, type, at }) => `${seq} ${type} ${at}`)
-    history.watched.push({ conversation: record.id, seen })
-  }
-  return { history, logs }
+function leaseOf({ leases }: Lived, id: string): Lived['leases']['taken'][number] {
+  return leases.taken.find((lease) => lease.id === id)!
+}
+
+function callsOf({ history }: Lived, key: string): History['calls'][number] {
+  const at = history.calls.findIndex((call) => call.key === key)
+  return history.calls.splice(at, 1)[0]!
+}
+
+/** Has the pause last for a second, and returns when it began. */
+function pauseLong({ acts, history }: Lived): number {
+  const { at } = history.pauses[0]!
+  acts.find(({ act }) => act === 'resume')!.at = at + 1_000
+  return at
+}
+
+function show({ history }: Lived, drafts: readonly string[]): void {
+  history.readings[0]!.shown.unshift({ drafts, messages: [] })
+}
+
+/** The turn in place of the one that failed is withdrawn by the same job. */
+function actAgain(logs: Lived['logs']): void {
+  const { log } = logs.get('fail')!
+  const message = log.findLast((event) => event.type === 'user_msg')!
+  const copy = { ...message, content: { ...message.content, turnId: 'other' } } as LogEvent
+  const superseded = log.find((event) => event.type === 'superseded')!
+  log.push({ ...superseded, content: { ...superseded.content, by: 'other' } } as LogEvent, copy)
 }
 
 type Spoilable<Type extends LogEvent['type']> = {

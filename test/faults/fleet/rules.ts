@@ -6,6 +6,7 @@ import { type CallState, findTurn, keptMessages, type TurnState } from '../../..
 import { checkHistory } from '../../log/check-history.ts'
 import type { Facts, Kept } from './facts.ts'
 import type { Given, Run } from './history.ts'
+import { jobsActOnce, limitsAreKept, pausedStaysAtRest, readersSeeOneText } from './steering-rules.ts'
 
 /** What must hold over a whole history. Each returns what breaks it. */
 export const rules = {
@@ -18,6 +19,10 @@ export const rules = {
   'an accepted approval is not eaten': approvalsAreKept,
   'watchers see the log': watchersSeeTheLog,
   'poison is set aside, and nothing else': poisonIsConvicted,
+  'paused stays at rest': pausedStaysAtRest,
+  'limits are kept': limitsAreKept,
+  'a bulk job acts once': jobsActOnce,
+  'readers see one text': readersSeeOneText,
   'everything comes to rest': allAtRest,
 } satisfies Record<string, (facts: Facts) => string[]>
 
@@ -182,8 +187,10 @@ function endsAreTrue({ history, kept }: Facts): string[] {
   for (const { conversation, turnId, status, text } of history.ends) {
     const one = kept.get(conversation)
     const turn = one && findTurn(one.state, turnId)
+    // What a bulk job has replaced is in the log alone.
+    const replaced = turn ? undefined : ofType(one, 'turn_ended').find(({ content }) => content.turnId === turnId)
     const isTrue = turn?.end?.status === status && (text === null || text === textOf(turn))
-    if (!isTrue)
+    if (!isTrue && replaced?.content.status !== status)
       problems.push(`turn ${turnId} of ${conversation} was told ${status} '${text}', and is ${turn?.end?.status}`)
   }
   for (const { id, end } of history.sessions) {

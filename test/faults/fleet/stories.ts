@@ -3,14 +3,21 @@ import { PerdureError } from '../../../src/base/errors/perdure-error.ts'
 import { type Client, createClient } from '../../../src/client/index.ts'
 import { requestJson } from '../../../src/client/request.ts'
 import type { TurnOutcome } from '../../../src/engine/live/turn-outcome.ts'
+import { GrowingView } from '../../../src/view/growing-view.ts'
 import type { PendingItem } from '../../../src/view/view.ts'
 import type { SeededRandom } from '../harness/seeded-random.ts'
 import { type Plan, plans, poison } from './agents.ts'
-import type { Given, History, Sent, Session } from './history.ts'
+import type { Given, History, Reading, Sent, Session } from './history.ts'
 import { GaveUpError, type People } from './people.ts'
+import { textOf } from './steering-rules.ts'
+
+const kinds = [...plans, 'session', 'write'] as const
 
 /** How many conversations are talked to again and again, by way of any node. */
 const regulars = 4
+
+/** How long after the end of a text its readers must have seen it: they may be at a node that is silent. */
+const readWithinMs = 15_000
 
 type Turn = { readonly conversation: string; readonly turnId: string }
 
@@ -43,10 +50,10 @@ export class Stories {
   async tell(): Promise<void> {
     while (!this.#isOver) {
       this.#begun += 1
-      const name = `s${this.#begun}`
+      const name = `talk${this.#begun}`
       // Each kind comes in its turn, so that a short run has them all.
-      const plan = plans[this.#begun % (plans.length + 1)]
-      await this.#toItsEnd(plan ?? 'session', () => (plan ? this.#conversation(name, plan) : this.#session(name)))
+      const kind = kinds[this.#begun % kinds.length]!
+      await this.#toItsEnd(kind, () => this.#story(kind, name))
       await sleep(this.#random.int(0, 100))
     }
   }
@@ -81,6 +88,47 @@ export class Stories {
       requestJson(options, '/store/unquarantine', { method: 'POST', body: () => ({ id }) }),
     )
     this.#history.quarantine = 'released'
+  }
+
+  async #story(kind: (typeof kinds)[number], name: string): Promise<void> {
+    if (kind === 'session') await this.#session(name)
+    else if (kind !== 'write') await this.#conversation(name, kind)
+    else await Promise.all([this.#writing(`${name}-a`), this.#writing(`${name}-b`)])
+  }
+
+  /** A text, read while it is written, at any node. */
+  async #writing(id: string): Promise<void> {
+    const turn = await this.#send(id, 'write', {}, 'scribe')
+    const { name: node, url } = this.#people.anyNode()
+    const reading: Reading = { conversation: id, node, shown: [], isWhole: false }
+    this.#history.readings.push(reading)
+    const stop = new AbortController()
+    const isRead = this.#read(reading, { client: createClient({ url, token: `reader-${id}` }), signal: stop.signal })
+    try {
+      await this.#follow(turn)
+      await Promise.race([isRead, sleep(readWithinMs, null, { ref: false })])
+    } finally {
+      stop.abort()
+      await isRead
+    }
+  }
+
+  async #read(reading: Reading, { client, signal }: { client: Client; signal: AbortSignal }): Promise<void> {
+    let view: GrowingView | null = null
+    for await (const { event } of client.conversation(reading.conversation).watch({ signal, silentMs: 3_000 })) {
+      if (event.type === 'snapshot') view = new GrowingView(event.view)
+      else view?.take(event)
+      if (!view) continue
+      const { drafts, messages } = view.view
+      reading.shown.push({
+        drafts: drafts.map(({ parts }) => textOf(parts)),
+        messages: messages.filter(({ role }) => role === 'assistant').map(({ parts }) => textOf(parts)),
+      })
+      if (view.log.turns.some(({ end }) => end)) {
+        reading.isWhole = true
+        return
+      }
+    }
   }
 
   /** A conversation of its own, or one that many come back to. */
@@ -123,15 +171,16 @@ export class Stories {
 
   async #send(
     id: string,
-    plan: Plan | typeof poison,
+    plan: Plan | typeof poison | 'write',
     options: { whenBusy?: 'queue' | 'steer' | 'interrupt' },
+    agent = 'office',
   ): Promise<Turn> {
     const key = `${id}/${this.#history.sends.length}`
     const sent: Sent = { conversation: id, key, told: [] }
     this.#history.sends.push(sent)
-    const text = `${plan} ${id} ${this.#random.int(10, 600)}`
+    const text = `${plan} ${id} ${this.#random.int(10, 600)} ${key}`
     const send = async (client: Client): Promise<string> => {
-      const { turnId } = await client.conversation(id, { agent: 'office' }).send(text, { key, ...options })
+      const { turnId } = await client.conversation(id, { agent }).send(text, { key, ...options })
       sent.told.push(turnId)
       return turnId
     }
