@@ -28,3 +28,14 @@ test('a run ends with how many tests ran on which store, and how many passed and
 test('a file that cannot be loaded counts as failed', () => {
   expect(summaryLines([passed('src/log/codec.test.ts', 'values come back')], 2).at(-1)).toBe('1 passed, 2 failed')
 })
+
+test('a test that passed only when it was repeated is named', () => {
+  const flaky = { ...passed('test/stories/approval.test.ts', 'an approval (memory) > is given once'), isFlaky: true }
+  expect(summaryLines([flaky, passed('src/log/codec.test.ts', 'values come back')], 0)).toEqual([
+    'tests that passed only when repeated: 1',
+    '  test/stories/approval.test.ts > an approval (memory) > is given once',
+    'tests per store: memory 1, sqlite 0, postgres 0; 1 others need no store, or do not name theirs',
+    'tests not run: 0',
+    '2 passed, 0 failed',
+  ])
+})

@@ -12,7 +12,13 @@ export function plainSummaryReporter(): Reporter {
   }
 }
 
-export type ToldTest = { readonly state: string; readonly file: string; readonly name: string }
+/** `isFlaky`: it failed, and passed when it was repeated. */
+export type ToldTest = {
+  readonly state: string
+  readonly file: string
+  readonly name: string
+  readonly isFlaky?: boolean
+}
 
 /** `broken`: what failed without being a test. */
 export function summaryLines(tests: readonly ToldTest[], broken: number): string[] {
@@ -20,7 +26,9 @@ export function summaryLines(tests: readonly ToldTest[], broken: number): string
   const ran = tests.filter((test) => test.state === 'passed' || test.state === 'failed')
   const perStore = storeNames.map((store) => `${store} ${ran.filter((test) => isOn(test, store)).length}`)
   const others = ran.filter((test) => !storeNames.some((store) => isOn(test, store))).length
+  const flaky = tests.filter((test) => test.isFlaky).map(({ file, name }) => `  ${file} > ${name}`)
   return [
+    ...(flaky.length > 0 ? [`tests that passed only when repeated: ${flaky.length}`, ...flaky] : []),
     `tests per store: ${perStore.join(', ')}; ${others} others need no store, or do not name theirs`,
     `tests not run: ${tests.length - ran.length}`,
     `${count('passed')} passed, ${count('failed') + broken} failed`,
@@ -28,7 +36,8 @@ export function summaryLines(tests: readonly ToldTest[], broken: number): string
 }
 
 function toldTest(test: TestCase): ToldTest {
-  return { state: test.result().state, file: test.module.relativeModuleId, name: test.fullName }
+  const isFlaky = test.diagnostic()?.flaky ?? false
+  return { state: test.result().state, file: test.module.relativeModuleId, name: test.fullName, isFlaky }
 }
 
 /** Files that could not be loaded, and suites whose hooks failed: nothing of them counts as a failed test. */
