@@ -10,6 +10,7 @@ import { untilNobodyIsConnected } from '../harness/client-backends.ts'
 import { openStore, type Target } from '../harness/target.ts'
 import { approveBeforehand } from './approve-beforehand.ts'
 import type { EffectsFile } from './effects-file.ts'
+import { lapseLeases } from './lapse-leases.ts'
 import { type LifeOptions, startLife } from './life.ts'
 import { matrixScenarios } from './matrix-scenarios.ts'
 import { untilAtRest } from './until-at-rest.ts'
@@ -49,6 +50,7 @@ export async function cycle({ target, effects, child, prefix, crash, hasBystande
   if (!hasBystander) await first.close()
   const life = await child.live(prefix, crash)
   await untilNobodyIsConnected(target)
+  await lapseLeases(target)
   told.push(...life.told)
   problems.push(...life.problems)
   const store = hasBystander ? first : await openStore(target)

@@ -6,8 +6,8 @@ import { startLife } from './life.ts'
 import type { Begin, ChildInput, ChildMessage } from './plan.ts'
 import { untilAtRest } from './until-at-rest.ts'
 
-/** Short, so that the next process need not wait after a killed child. No other process wants its conversations while it lives. */
-const leaseMs = 40
+/** Long, so that a busy machine takes no conversation from a child that lives. `lapseLeases` ends them once it is dead. */
+const leaseMs = 30_000
 
 /** The child of the matrix: tells all scenarios, and is killed by itself at the failpoint it was told. */
 export async function liveAndDie(): Promise<void> {

@@ -11,10 +11,13 @@ export async function untilNobodyIsConnected(target: Target): Promise<void> {
   await client.connect()
   try {
     const until = Date.now() + patienceMs
-    const others = `SELECT count(*)::int AS count FROM pg_stat_activity
+    const others = `SELECT state, wait_event, backend_start, state_change, query FROM pg_stat_activity
       WHERE datname = current_database() AND backend_type = 'client backend' AND pid <> pg_backend_pid()`
-    while ((await client.query<{ count: number }>(others)).rows[0]!.count > 0) {
-      if (Date.now() > until) throw new Error(`connections to ${target.url} were still open after ${patienceMs} ms`)
+    for (;;) {
+      const { rows } = await client.query(others)
+      if (rows.length === 0) return
+      if (Date.now() > until)
+        throw new Error(`connections were still open after ${patienceMs} ms: ${JSON.stringify(rows)}`)
       await sleep(5)
     }
   } finally {
