@@ -122,13 +122,13 @@ export type Driver = {
   /** Extends the leases in `known` that the holder still has, lapsed or not, and no others. Must be one statement: see `leaseNews`. */
   renewLeases(holder: string, ttlMs: number, known: readonly KnownLease[]): Promise<LeaseNews>
   /**
-   * The conversations that may be worked on now, the longest due first. Where the clock was put back (see `ClockWatch`), work that was due stays due: a wake-up
+   * The conversations that may be worked on now, in the order of `Store.dueWork`. Where the clock was put back (see `ClockWatch`), work that was due stays due: a wake-up
    * not later than the last write of its row, and the wake-up of a held conversation. A lease longer than any could be, by `leaseMs`, is cut; a living holder
    * renews it.
    */
   dueWork(query: DueWorkQuery): Promise<ConversationRef[]>
   /**
-   * Claims what `dueWork` finds, the longest due first: each conversation as `claimLease` does, all in one transaction. Must not wait for a row that another
+   * Claims what `dueWork` finds, in its order: each conversation as `claimLease` does, all in one transaction. Must not wait for a row that another
    * claim is taking: it is left out. `DueChoice` chooses, for drivers that decide in code. The clock is watched as by `dueWork`. Optional: without it, conversations
    * are claimed one by one.
    */

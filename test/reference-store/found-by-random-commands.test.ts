@@ -68,6 +68,16 @@ describe.each(Object.keys(stores))('found by random commands (%s)', (name) => {
     expect(await store.commit('chat', change)).toEqual({ ok: true, seq: 0, at: expect.any(Number) })
     expect(await store.commit('chat', change)).toEqual({ ok: true, seq: 0 })
   })
+
+  story('a list by every condition is as good with a bound in bytes as without', async (store) => {
+    await store.putConversation('last', { agent: 'support', owner: 'ann', parent: { id: 'chat', at: 1 } })
+    const filter = { kind: 'conversation', status: 'idle', agent: 'support', owner: 'ann' } as const
+    const rest = { forkOf: 'chat', text: 'a', before: 'last', limit: 9 }
+    for (let time = 0; time < 4; time++) {
+      expect(await store.listConversations({ ...filter, ...rest })).toEqual([])
+      expect(await store.listConversations({ ...filter, ...rest, maxBytes: 1_000 })).toEqual([])
+    }
+  })
 })
 
 const userMsg: NewEvent = {

@@ -57,29 +57,29 @@ function listing(
 ): { statement: Statement; values: unknown[] } {
   const values: unknown[] = [tenant]
   const conditions = [`tenant ${secondary} = $1`]
-  const names = ['conversations']
-  const add = (name: string, condition: (first: number) => string, ...added: unknown[]): void => {
-    names.push(name)
+  // Postgres tells the names of statements apart by their first 63 bytes: a letter for each condition.
+  let name = 'conversations_'
+  const add = (letter: string, condition: (first: number) => string, ...added: unknown[]): void => {
+    name += letter
     conditions.push(condition(values.length + 1))
     values.push(...added)
   }
-  if (kind !== undefined) add('kind', (n) => `kind = $${n}`, kind)
-  if (status !== undefined) add('status', (n) => `status = $${n}`, status)
-  if (agent !== undefined) add('agent', (n) => `agent = $${n}`, agent)
-  if (owner !== undefined) add('owner', (n) => `owner = $${n}`, owner)
+  if (kind !== undefined) add('k', (n) => `kind = $${n}`, kind)
+  if (status !== undefined) add('s', (n) => `status = $${n}`, status)
+  if (agent !== undefined) add('a', (n) => `agent = $${n}`, agent)
+  if (owner !== undefined) add('o', (n) => `owner = $${n}`, owner)
   if (forkOf !== undefined) {
     const { from, to } = forkParents(forkOf)
-    add('forks', (n) => `parent COLLATE "C" >= $${n} AND parent COLLATE "C" < $${n + 1}`, from, to)
+    add('f', (n) => `parent COLLATE "C" >= $${n} AND parent COLLATE "C" < $${n + 1}`, from, to)
   }
-  if (ids) add('ids', (n) => `id = ANY ($${n}::text[])`, ids)
+  if (ids) add('i', (n) => `id = ANY ($${n}::text[])`, ids)
   if (given !== undefined) {
     const { inId, inTitle } = searchedText(given)
     // Under "C" only ASCII letters have cases.
     const found = (column: string, n: number) => `strpos(lower(${column} COLLATE "C"), $${n}::text) > 0`
-    add('text', (n) => `(${found('id', n)} OR ${found('title', n + 1)})`, inId, inTitle)
+    add('t', (n) => `(${found('id', n)} OR ${found('title', n + 1)})`, inId, inTitle)
   }
-  if (last)
-    add('before', (n) => `(created_at, id ${secondary}) < ($${n}::bigint, $${n + 1}::text)`, last.createdAt, last.id)
+  if (last) add('b', (n) => `(created_at, id ${secondary}) < ($${n}::bigint, $${n + 1}::text)`, last.createdAt, last.id)
   const page = new Page({ limit, ...(maxBytes === undefined ? {} : { maxBytes }) }, values)
   const select = `SELECT ${conversationColumns}, ${waiting(schema)} FROM ${schema}.conversations c WHERE ${conditions.join(' AND ')}`
   const text = page.within(select, {
@@ -88,7 +88,7 @@ function listing(
     returnedOrder: `"createdAt" DESC, id ${secondary} DESC`,
     bytes: ['title', 'parent', '"fsmState"', 'settings'],
   })
-  return { statement: { name: page.named(names.join('_')), text }, values: page.values }
+  return { statement: { name: page.named(name), text }, values: page.values }
 }
 
 /** Reads the rows of the tenant: a commit writes its time to the row, and an index on it would cost every commit. */

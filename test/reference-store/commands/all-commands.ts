@@ -1,6 +1,7 @@
 import { auditCommands } from './audit-commands.ts'
 import { blobCommands } from './blob-commands.ts'
 import { callCommands } from './call-commands.ts'
+import { claimDue } from './claim-due.ts'
 import type { WeightedCommand } from './command.ts'
 import { commitCommands } from './commit-commands.ts'
 import { conversationCommands } from './conversation-commands.ts'
@@ -20,6 +21,7 @@ export const allCommands: readonly WeightedCommand[] = [
   ...loggedCallCommands,
   ...forkCommands,
   ...leaseCommands,
+  claimDue,
   ...auditCommands,
   ...blobCommands,
   ...storeCommands,
