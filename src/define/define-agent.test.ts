@@ -54,6 +54,8 @@ test('an agent has defaults for everything but its name and model', () => {
     audit: 'off',
     title: null,
     state: null,
+    account: null,
+    limits: { turns: null },
   })
 })
 

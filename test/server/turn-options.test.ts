@@ -31,8 +31,9 @@ test('a server that forbids nothing takes them, and they raise no limit of the a
   expect(first?.content).toMatchObject({ options: { maxSteps: 3, maxTokens: 1_000 } })
 })
 
-test('whether options of a turn are taken is yes or no', () => {
-  const refused = () => createHandler({} as never, { authenticate: () => null, turnOptions: 'no' as never })
+test('whether options of a turn are taken is yes or no', async () => {
+  const { runtime } = await startServer()
+  const refused = () => createHandler(runtime, { authenticate: () => null, turnOptions: 'no' as never })
   expect(refused).toThrow("'turnOptions' must be true or false")
 })
 

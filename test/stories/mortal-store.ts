@@ -23,6 +23,8 @@ export function mortalStore(store: Store): MortalStore {
         const member: unknown = Reflect.get(object, name)
         if (typeof member !== 'function') return member
         if (name === 'forTenant') return (tenant: string) => guarded(store.forTenant(tenant))
+        // A process that was killed goes on being named for a while.
+        if (name === 'announce') return member
         if (name === 'onWake') return (listener: Listener) => store.onWake((hint) => isDead || isDeaf || listener(hint))
         if (name === 'keepLeases' && isFrozen) return async () => ({ lost: [], grown: [], strays: [] })
         return async (...args: unknown[]) => {

@@ -2,7 +2,7 @@ import type { Store, TenantStore } from '../../src/store/store.ts'
 import { gate } from './gate.ts'
 
 /** The same store, with one method that does not answer until it is let go on. */
-export function slowStore(store: Store, method: keyof TenantStore) {
+export function slowStore(store: Store, method: keyof Store) {
   const called = gate()
   const released = gate()
 

@@ -138,7 +138,7 @@ overStores('closing a runtime', (story) => {
       .start({ agents: [agent], store, work: false })
       .conversation('c1', { agent: 'slow' })
       .send('hello')
-    for (const method of ['getConversation', 'claimLease', 'pageSince'] as const) {
+    for (const method of ['claimDue', 'pageSince'] as const) {
       const { store: slow, isCalled, goOn } = slowStore(store, method)
       const runtime = story.start({ agents: [agent], store: slow })
       await isCalled

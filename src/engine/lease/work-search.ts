@@ -13,6 +13,8 @@ type SearchingNode = Pick<
 export type Searcher = {
   /** How many more conversations it can work on. */
   readonly room: () => number
+  /** Those that it works on under a lease. Should the lease have lapsed, a claim of its own would cost the work that is under way. */
+  readonly held: () => readonly ConversationRef[]
   /** Must begin to work under the lease, or release it, before it returns; does not reject. The promise settles when the lease is known or released. */
   readonly begin: (taken: TakenDue) => Promise<void>
   /** There may be more than there is room for: it is looked for again when there is room. */
@@ -118,12 +120,11 @@ export class WorkSearch {
   #begin(): Promise<void> {
     if (this.#looking !== null) return this.#looking
     if (this.#isClosed || monotonic(this.#node.clock) < this.#notBefore) return Promise.resolve()
-    this.#looking = this.#lookWhileAsked().finally(() => {
-      this.#looking = null
-    })
+    this.#looking = this.#lookWhileAsked()
     return this.#looking
   }
 
+  /** Must be called when something is asked for. */
   async #lookWhileAsked(): Promise<void> {
     try {
       while ((this.#lookAgain || this.#named.size > 0) && !this.#isClosed) {
@@ -142,6 +143,8 @@ export class WorkSearch {
       if (!this.#isClosed) this.#node.warnOfStore('looking for work failed; trying again', { error })
     } finally {
       this.#claiming = null
+      // In the step that leaves the loop: what is heard of one step later must begin a search of its own.
+      this.#looking = null
     }
   }
 
@@ -153,9 +156,11 @@ export class WorkSearch {
       return
     }
     const limit = Math.min(room, only?.length ?? mostAtOnce)
+    const skipped = this.#skipped.leftAlone()
+    const held = this.#worker.held().map((ref) => ({ ...ref, seq: null }))
     const taken = await this.#claims.takeDue({
-      ...{ agents: this.#agents, limit, except: this.#skipped.leftAlone() },
-      ...(only ? { only } : {}),
+      ...{ agents: this.#agents, limit },
+      ...(only ? { except: skipped, only } : { except: [...skipped, ...held] }),
     })
     if (only && only.length > room) this.#worker.onFull()
     if (!only && taken.length >= limit) {

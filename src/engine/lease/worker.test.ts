@@ -121,6 +121,7 @@ describe('looking for work', () => {
     // Found as soon as there is room again, long before the next poll.
     await pass(0)
     expect(running().toSorted()).toEqual(['s1', 's2', 's3'])
+    expect(lastQuery().except).toMatchObject([{ seq: null }])
     for (const id of ['s1', 's2', 's3']) end(id)
     await pass(0)
     for (const id of ['s1', 's2', 's3']) expect((await types(id)).at(-1)).toBe('flow_ended')

@@ -74,6 +74,7 @@ export class Worker implements WorkStarter {
     this.#claims = new Claims(node, this.#leases, () => this.#look())
     this.#search = new WorkSearch(node, this.#claims, this.#skipped, {
       room: () => this.#room,
+      held: () => [...this.#taken.values()].flatMap(heldConversation).map(({ lease }) => lease.ref),
       begin: (taken) => this.#begin(taken),
       onFull: () => void (this.#isFull = true),
     })
@@ -351,7 +352,7 @@ export class Worker implements WorkStarter {
   /** Skips a conversation after an error: until its log grows where waiting does not help, as for a log that this version cannot fold; else for a while. */
   async #skip(ref: ConversationRef, error: unknown): Promise<void> {
     const { tenant, id } = ref
-    const { logger, workingSets } = this.#node
+    const { logger, workingSets, store } = this.#node
     const isAway = PerdureError.isInstance(error) && error.retryable
     if (isAway) this.#node.warnOfStore('taking up a conversation failed; trying again', { tenant, id, error })
     else if (error instanceof ToolMissingError)
@@ -359,13 +360,12 @@ export class Worker implements WorkStarter {
     else if (isHopeless(error)) logger.error('a conversation cannot be worked on here', { tenant, id, error })
     else this.#tellOfFailure('a conversation cannot be worked on here', { tenant, id, error })
     workingSets.drop(tenant, id)
-    const store = this.#node.store.forTenant(tenant)
     try {
       if (isHopeless(error)) {
         this.#skipped.setProblem({ tenant, id }, error)
         this.#onProblem(ref)
         const forMs = error instanceof ToolMissingError ? error.waitMs : Number.POSITIVE_INFINITY
-        this.#skipped.add({ tenant, id }, (await store.getConversation(id))?.lastSeq ?? 0, forMs)
+        this.#skipped.add({ tenant, id }, (await store.forTenant(tenant).getConversation(id))?.lastSeq ?? 0, forMs)
       } else this.#skipped.retryLater({ tenant, id }, error)
     } catch (failure) {
       logger.warn('a conversation that cannot be worked on could not be read', { tenant, id, error: failure })
