@@ -64,6 +64,7 @@ export {
   KeyReusedError,
   MissingDependencyError,
   SchemaTooNewError,
+  SchemaTooOldError,
   StoreBusyError,
   StoreClosedError,
   StoreError,

@@ -316,6 +316,13 @@ const doors: readonly Row[] = [
     foreign('with the version of ours is refused, and neither it nor what is beside it changes'),
   ],
   [
+    'a file of 0.1 is switched to a log before it is refused',
+    'src/store/sqlite/migrate.ts',
+    'error instanceof PerdureError || isBusy(error)',
+    'error instanceof StoreError || isBusy(error)',
+    foreign('of its first schema is refused and not changed, with the commands that move it'),
+  ],
+  [
     'what a page says of its failed tool keeps its secrets',
     'src/runtime/answer-call.ts',
     '{ ...value, error: redact(error) }',

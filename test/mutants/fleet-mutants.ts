@@ -35,7 +35,7 @@ export const fleetMutants: readonly Mutant[] = [
     name: 'steering: a deleted conversation stays paused (postgres)',
     edits: [
       {
-        file: 'src/store/postgres/steering.ts',
+        file: 'src/store/postgres/delete-functions.ts',
         find: "WHERE p.kind = 'conversation' AND p.tenant = p_tenant AND p.name = ANY (p_ids);",
         replace: 'WHERE false;',
       },

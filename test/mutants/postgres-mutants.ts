@@ -3,7 +3,7 @@ import type { Case, Mutant } from './mutant.ts'
 const suite = (test: string): Case => ({ file: 'src/store/postgres/postgres-store.test.ts', test })
 const silent = (test: string): Case => ({ file: 'src/store/postgres/silent-connections.test.ts', test })
 const commitFunction = 'src/store/postgres/commit-function.ts'
-const tables = 'src/store/postgres/migrate.ts'
+const tables = 'src/store/postgres/tables.ts'
 
 export const postgresMutants: readonly Mutant[] = [
   {

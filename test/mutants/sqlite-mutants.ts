@@ -218,7 +218,7 @@ export const sqliteMutants: readonly Mutant[] = [
     name: 'sqlite: what is held and not due is not on the agenda',
     edits: [
       {
-        file: 'src/store/sqlite/migrate.ts',
+        file: 'src/store/sqlite/tables.ts',
         find: '(lease_holder, agent, tenant, wake_at) WHERE wake_at IS NOT NULL OR lease_holder IS NOT NULL',
         replace: '(lease_holder, agent, tenant, wake_at) WHERE wake_at IS NOT NULL',
       },
@@ -226,7 +226,7 @@ export const sqliteMutants: readonly Mutant[] = [
     killedBy: [
       {
         file: 'src/store/sqlite/open-database.test.ts',
-        test: 'a file of the previous version is migrated while another process has it open, with its due, dormant and held conversations',
+        test: 'what is due and what is held is found on the agenda, by several connections',
       },
     ],
   },

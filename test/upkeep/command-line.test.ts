@@ -2,7 +2,8 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSyn
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { afterAll, beforeAll, expect, inject, test } from 'vitest'
+import { gunzipSync } from 'node:zlib'
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 import { silentLogger } from '../../src/base/logger.ts'
 import { sqliteStore } from '../../src/store/sqlite/index.ts'
 import { examineStore } from '../../src/upkeep/examine-store.ts'
@@ -33,6 +34,34 @@ test('export | import goes to another backend, and comes back identical by docto
   )
   expect(examined[0]).toMatchObject({ type: 'examination', faults: 0, notices: 0, differences: 0 })
   expect(examined.map(({ digest }) => digest)).toEqual(examined.map(() => examined[0]!.digest))
+})
+
+describe('a store of Perdure 0.1', () => {
+  test.each([
+    // Of its first days, which had no rows for the questions of sessions.
+    ['sqlite-schema-2', ['--repair']],
+    ['sqlite-schema-15', []],
+  ])('is moved by its export: %s', async (name, repair) => {
+    const old = path(`${name}.db`)
+    const exported = path(`${name}.jsonl`)
+    const fixture = (end: string): Buffer =>
+      gunzipSync(readFileSync(new URL(`../fixtures/0.1/stores/${name}.${end}.gz`, import.meta.url)))
+    writeFileSync(old, fixture('db'))
+    const refused = await perdure(['list', '--store', old])
+    expect(refused.code).not.toBe(0)
+    expect(refused.stderr).toContain(`npx perdure@0.1 export old.jsonl --store '${old}'`)
+    expect(readFileSync(old).equals(fixture('db'))).toBe(true)
+    expect(readdirSync(folder).filter((file) => file.startsWith(`${name}.db`))).toEqual([`${name}.db`])
+    // What 0.1 wrote when it was asked to.
+    writeFileSync(exported, fixture('jsonl'))
+    for (const to of [path(`${name}-moved.db`), await freshDatabase(inject('postgresUrl'))]) {
+      const imported = await perdure(['import', exported, '--store', to])
+      expect(imported).toMatchObject({ code: 0, stdout: expect.stringMatching(/^Imported \d+ conversations/) })
+      const compared = repair.length > 0 ? repair : ['--against', exported]
+      expect((await perdure(['doctor', ...compared, '--store', to])).code).toBe(0)
+      expect(await lastOf(['doctor', '--store', to])).toMatchObject({ faults: 0, notices: 0 })
+    }
+  })
 })
 
 test('a dash is stdout of an export, and stdin of an import and of what doctor compares with', async () => {

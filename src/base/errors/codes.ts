@@ -22,6 +22,7 @@ export const errorCodes = {
   store_busy: { family: 'store', status: 503 },
   store_closed: { family: 'store', status: 503 },
   schema_too_new: { family: 'store', status: 500 },
+  schema_too_old: { family: 'store', status: 500 },
   missing_dependency: { family: 'usage', status: 500 },
   invalid_definition: { family: 'usage', status: 500 },
   schema_not_convertible: { family: 'usage', status: 500 },

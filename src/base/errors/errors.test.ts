@@ -141,6 +141,7 @@ const thrown: PerdureError[] = [
   new store.SummaryOverlapError('ticket-42', { fromSeq: 5, toSeq: 20 }, { fromSeq: 1, toSeq: 10 }),
   new store.MissingDependencyError('pg', 'The Postgres store', null),
   new store.SchemaTooNewError(3, 2),
+  new store.SchemaTooOldError(15, 'agents.db'),
   new store.StoreBusyError(5_000),
   new store.StoreClosedError(),
   ...[13, 8, 10, 11, 14, 18, 26, 1].map(failedDisk),

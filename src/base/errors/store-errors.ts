@@ -166,6 +166,17 @@ export class SchemaTooNewError extends PerdureError {
   }
 }
 
+/** Perdure 0.1 has written this store, which no later version migrates. It was not changed. `place` is what the command line takes as `--store`. */
+export class SchemaTooOldError extends PerdureError {
+  constructor(found: number, place: string) {
+    super(
+      'schema_too_old',
+      `The store '${place}' has schema ${found} of Perdure 0.1, which this version does not read. It was not changed. Run: ` +
+        `npx perdure@0.1 export old.jsonl --store '${place}', then npx perdure import old.jsonl --store <new store>.`,
+    )
+  }
+}
+
 /** An optional package is not installed. */
 export class MissingDependencyError extends PerdureError {
   constructor(packageName: string, what: string, cause: unknown) {

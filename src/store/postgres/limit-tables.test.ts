@@ -5,7 +5,6 @@ import { silentLogger } from '../../base/logger.ts'
 import type { DueLimits } from '../slots.ts'
 import type { Store } from '../store.ts'
 import { postgresStore } from './index.ts'
-import { migrations } from './migrate.ts'
 
 const opened: (Store | pg.Client)[] = []
 async function connected(connectionString: string): Promise<pg.Client> {
@@ -81,32 +80,4 @@ test('a search reads a bounded part of a long queue, under limits and of a pause
     }
     if (target) await store.steering!.resume(target, by)
   }
-})
-
-test('a schema that was migrated step by step, with what each version wrote, is the same as a new one', async () => {
-  const stepped = await connected(await freshDatabase(inject('postgresUrl')))
-  await stepped.query('CREATE SCHEMA perdure')
-  await stepped.query('CREATE TABLE perdure.migrations (number integer PRIMARY KEY, applied_at bigint NOT NULL)')
-  for (const [index, script] of migrations.entries()) {
-    await stepped.query(script('"perdure"'))
-    await stepped.query(
-      `INSERT INTO perdure.conversations (tenant, id, created_at, updated_at) VALUES ('old', 'c${index}', 1, 1)`,
-    )
-  }
-  const parts = async (of: pg.Client): Promise<unknown[]> => {
-    const { rows } = await of.query(`
-      SELECT pg_get_functiondef(p.oid) AS part FROM pg_proc p WHERE p.pronamespace = 'perdure'::regnamespace
-      UNION ALL SELECT indexdef FROM pg_indexes WHERE schemaname = 'perdure'
-      UNION ALL SELECT pg_get_triggerdef(t.oid) FROM pg_trigger t JOIN pg_class c ON c.oid = t.tgrelid WHERE c.relnamespace = 'perdure'::regnamespace AND NOT t.tgisinternal
-      UNION ALL SELECT table_name || column_name || data_type || coalesce(column_default, '') || is_nullable FROM information_schema.columns WHERE table_schema = 'perdure'
-      ORDER BY 1`)
-    return rows.map(({ part }) => part)
-  }
-  expect(await parts(stepped)).toEqual(await parts(client))
-  const commits = (await parts(client)).find((part) => String(part).includes('FUNCTION perdure.commit_changes('))
-  // Each rule, in the order in which they count.
-  const rules = ['c_meta', 'owner = coalesce', 'terminating', '"perdure".pauses', '"perdure".reached_limit', 'notice']
-  const places = rules.map((rule) => String(commits).indexOf(rule))
-  expect(places.toSorted((left, right) => left - right)).toEqual(places)
-  expect(places[0]).toBeGreaterThan(0)
 })

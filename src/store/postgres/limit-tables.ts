@@ -1,6 +1,5 @@
 import { quarantineHolder } from '../lease.ts'
 import { isNotPaused, isSuspect, isTenantPaused, nowMs } from './columns.ts'
-import { createCommitFunction } from './commit-function.ts'
 
 /** For a row under the alias c: sessions, children and turns that are being cancelled are under no limit. */
 const passes = "(c.terminating OR c.child_of IS NOT NULL OR c.kind = 'flow')"
@@ -17,12 +16,10 @@ const mostSteps = 5_000
 const mostRows = 4_096
 
 /**
- * Limits count leases, and due work is found by agent and tenant. `account`: of the lease, and counts for nothing without one. `terminating`: the open turn is being
- * cancelled. Nodes of an earlier version do not write them: their leases count for no account, and their cancels wait for a slot like messages do. They look for work
- * by the index of wake-ups, so it stays. The new ones have expressions that no other has, so that they are used also while the table has no statistics.
+ * Limits count leases, and due work is found by agent and tenant. The indices have expressions that no other has, so that they are used also while the table has no
+ * statistics.
  */
 export const limits = (schema: string): string => `
-  ALTER TABLE ${schema}.conversations ADD COLUMN account text COLLATE "C", ADD COLUMN terminating boolean NOT NULL DEFAULT false;
   CREATE INDEX conversations_waiting ON ${schema}.conversations ((${line('agent', 'tenant')}), (wake_at + 0))
     WHERE wake_at IS NOT NULL AND holder IS NULL;
   CREATE INDEX conversations_passing ON ${schema}.conversations ((wake_at - 0))
@@ -32,8 +29,6 @@ export const limits = (schema: string): string => `
   ${waitingTenants(schema)}
   ${fairDue(schema)}
   ${claimWithin(schema)}
-  DROP FUNCTION ${schema}.commit_changes;
-  ${createCommitFunction(schema)}
 `
 
 /**

@@ -1,10 +1,12 @@
+import { readFileSync } from 'node:fs'
+import { gunzipSync } from 'node:zlib'
 import pg from 'pg'
 import { describe, expect, inject, test } from 'vitest'
 import { freshDatabase } from '../../../test/setup/fresh-database.ts'
 import { silentLogger } from '../../base/logger.ts'
 import { Database } from './database.ts'
 import { postgresStore } from './index.ts'
-import { migrations } from './migrate.ts'
+import { knownVersion } from './migrate.ts'
 
 const titled = { type: 'titled', content: { title: 'x' } } as const
 const logger = silentLogger
@@ -19,6 +21,21 @@ async function query(connectionString: string, text: string): Promise<Record<str
   }
 }
 
+/** What is in the catalog about the schema, and each row with the transaction that wrote it. */
+async function everything(connectionString: string): Promise<unknown[]> {
+  const tables = await query(
+    connectionString,
+    "SELECT tablename FROM pg_tables WHERE schemaname = 'perdure' ORDER BY 1",
+  )
+  const rows = tables.map(({ tablename }) => `SELECT xmin::text, t::text FROM perdure.${tablename} t`)
+  return await query(
+    connectionString,
+    `${rows.join(' UNION ALL ')}
+     UNION ALL SELECT xmin::text, c::text FROM pg_class c WHERE relnamespace = 'perdure'::regnamespace
+     UNION ALL SELECT xmin::text, p::text FROM pg_proc p WHERE pronamespace = 'perdure'::regnamespace ORDER BY 1, 2`,
+  )
+}
+
 describe('migrations', () => {
   test('ten nodes may start at once on an empty database', async () => {
     const connectionString = await freshDatabase(inject('postgresUrl'))
@@ -26,47 +43,8 @@ describe('migrations', () => {
     const seqs = await Promise.all(stores.map((store) => store.appendEvent('chat', titled)))
     expect(seqs.sort((left, right) => left - right)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10])
     const applied = await query(connectionString, 'SELECT number FROM perdure.migrations ORDER BY number')
-    expect(applied).toEqual(migrations.map((_, index) => ({ number: index + 1 })))
+    expect(applied).toEqual([{ number: knownVersion }])
     await Promise.all(stores.map((store) => store.close()))
-  })
-
-  test('the owners of older conversations are read from their logs', async () => {
-    const connectionString = await freshDatabase(inject('postgresUrl'))
-    const older = migrations.findIndex((script) => script('perdure').includes('ADD COLUMN owner'))
-    const scripts = migrations.slice(0, older).map((script, index) => {
-      return `${script('perdure')}; INSERT INTO perdure.migrations VALUES (${index + 1}, 0);`
-    })
-    const table = 'CREATE TABLE perdure.migrations (number integer PRIMARY KEY, applied_at bigint NOT NULL);'
-    await query(connectionString, `CREATE SCHEMA perdure; ${table} ${scripts.join('\n')}`)
-    const said = (who: string, more = '') =>
-      `{"turnId":"t","message":{"parts":[]},"options":{"x":{"who":"eve"}},"who":${JSON.stringify(who)}${more}}`
-    const logs: readonly (readonly [string, string, string])[] = [
-      ['plain', 'user_msg', said('ann')],
-      ['keyed', 'user_msg', said('bob', ',"key":"k \\" }"')],
-      ['session', 'flow_started', '{"flow":"f","version":"1","input":{"who":"eve"},"who":"cid"}'],
-      ['escaped', 'user_msg', said('b"o')],
-      ['silent', 'titled', '{"title":"T"}'],
-    ]
-    for (const [id, type, content] of logs) {
-      const values = `'default', '${id}'`
-      await query(
-        connectionString,
-        `INSERT INTO perdure.conversations (tenant, id, last_seq, created_at, updated_at) VALUES (${values}, 2, 1, 1);
-         INSERT INTO perdure.events VALUES (${values}, 1, 1, '${type}', $json$${content}$json$), (${values}, 2, 1, 'user_msg', $json$${said('eve')}$json$)`,
-      )
-    }
-    await query(connectionString, "DELETE FROM perdure.events WHERE conversation_id = 'silent' AND seq = 2")
-    const store = postgresStore({ connectionString, logger })
-    const owners = (await store.listConversations()).map(({ id, owner }) => [id, owner])
-    // A name that JSON escapes is left to the doctor.
-    expect(Object.fromEntries(owners)).toEqual({
-      plain: 'ann',
-      keyed: 'bob',
-      session: 'cid',
-      escaped: null,
-      silent: null,
-    })
-    await store.close()
   })
 
   test('schemas of one database are separate', async () => {
@@ -88,6 +66,27 @@ describe('migrations', () => {
     const second = postgresStore({ connectionString, logger })
     await expect(second.getConversation('chat')).rejects.toMatchObject({ code: 'schema_too_new', retryable: false })
     await second.close()
+  })
+
+  test('a database of Perdure 0.1 is refused and not changed, with the commands that move it', async () => {
+    const connectionString = await freshDatabase(inject('postgresUrl'))
+    const dump = gunzipSync(readFileSync('test/fixtures/0.1/stores/postgres-schema-20.sql.gz')).toString()
+    // The lines for psql.
+    await query(connectionString, dump.replaceAll(/^\\.*$/gm, ''))
+    const before = await everything(connectionString)
+    expect(before.length).toBeGreaterThan(400)
+    const store = postgresStore({ connectionString, logger })
+    const refused = {
+      code: 'schema_too_old',
+      retryable: false,
+      message: expect.stringContaining('npx perdure@0.1 export'),
+    }
+    await expect(store.getConversation('plain')).rejects.toMatchObject(refused)
+    await expect(store.appendEvent('plain', titled)).rejects.toMatchObject(refused)
+    await expect(store.upkeep!.schema()).rejects.toMatchObject(refused)
+    await expect(store.upkeep!.migrate()).rejects.toMatchObject(refused)
+    await store.close()
+    expect(await everything(connectionString)).toEqual(before)
   })
 
   test('a database that cannot hold all text is refused', async () => {

@@ -1,6 +1,5 @@
 import { claimRecordedMs, stopsAfterMs } from '../outbox.ts'
 import { nowMs, secondary } from './columns.ts'
-import { createCommitFunction } from './commit-function.ts'
 
 /** Part of a statement of a transaction that copies a conversation: what the transaction appends is not recorded for subscribers. */
 export const writeNoOutbox = "set_config('perdure.copies_log', 'on', true)"
@@ -219,21 +218,4 @@ export const outbox = (schema: string): string => `
     END IF;
     RETURN v_found;
   END $$;
-
-  ALTER FUNCTION ${schema}.delete_rows(text, text[], boolean) RENAME TO delete_all_but_outbox;
-  CREATE FUNCTION ${schema}.delete_rows(p_tenant text, p_ids text[], p_spares_pinned boolean)
-  RETURNS bigint LANGUAGE plpgsql AS $$
-  BEGIN
-    -- In the order that commits lock lines in.
-    PERFORM 1 FROM ${schema}.outbox_lines l
-      WHERE l.tenant = p_tenant AND l.conversation_id = ANY (p_ids)
-      ORDER BY l.conversation_id, l.subscriber FOR UPDATE;
-    DELETE FROM ${schema}.outbox_lines l WHERE l.tenant = p_tenant AND l.conversation_id = ANY (p_ids);
-    DELETE FROM ${schema}.outbox o WHERE o.tenant = p_tenant AND o.conversation_id = ANY (p_ids);
-    DELETE FROM ${schema}.outbox_failed f WHERE f.tenant = p_tenant AND f.conversation_id = ANY (p_ids);
-    RETURN ${schema}.delete_all_but_outbox(p_tenant, p_ids, p_spares_pinned);
-  END $$;
-
-  DROP FUNCTION ${schema}.commit_changes;
-  ${createCommitFunction(schema)}
 `

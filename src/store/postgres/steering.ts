@@ -1,7 +1,6 @@
 import { StoreError } from '../../base/errors/store-errors.ts'
 import { mostActs, type SteeringDriver, type StoredAct, type StoredPause } from '../steering.ts'
 import { arrayLiteral, nowMs, pauses } from './columns.ts'
-import { createCommitFunction } from './commit-function.ts'
 import type { Database } from './database.ts'
 
 /** What is paused, and who steered what. `commit_changes` gives no lease on what is paused. */
@@ -59,17 +58,6 @@ export const createSteering = (schema: string): string => `
     LOCK TABLE ${schema}.conversations IN SHARE ROW EXCLUSIVE MODE;
     RETURN v_pause;
   END $$;
-
-  ALTER FUNCTION ${schema}.delete_rows(text, text[], boolean) RENAME TO delete_all_but_pauses;
-  CREATE FUNCTION ${schema}.delete_rows(p_tenant text, p_ids text[], p_spares_pinned boolean)
-  RETURNS bigint LANGUAGE plpgsql AS $$
-  BEGIN
-    DELETE FROM ${schema}.pauses p WHERE p.kind = 'conversation' AND p.tenant = p_tenant AND p.name = ANY (p_ids);
-    RETURN ${schema}.delete_all_but_pauses(p_tenant, p_ids, p_spares_pinned);
-  END $$;
-
-  DROP FUNCTION ${schema}.commit_changes;
-  ${createCommitFunction(schema)}
 `
 
 const columns = 'id, kind, tenant, name, who, at, reason'

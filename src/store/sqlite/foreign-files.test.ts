@@ -1,11 +1,13 @@
-import { copyFileSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { copyFileSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
+import { gunzipSync } from 'node:zlib'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { silentLogger } from '../../base/logger.ts'
-import { createTables, knownVersion } from './migrate.ts'
+import { knownVersion } from './migrate.ts'
 import { sqliteStore } from './sqlite-store.ts'
+import { createTables } from './tables.ts'
 
 let folder: string
 let path: string
@@ -50,6 +52,51 @@ describe('a database of another program', () => {
   })
 })
 
+describe('a database of Perdure 0.1', () => {
+  test.each<[string, () => void]>([
+    ['of its first schema', () => unpacked('sqlite-schema-2')],
+    ['of its last schema', () => unpacked('sqlite-schema-15')],
+    [
+      'of a schema between',
+      () => {
+        unpacked('sqlite-schema-2')
+        written('PRAGMA user_version = 9')
+      },
+    ],
+    [
+      'whose process was killed',
+      () => {
+        unpacked('sqlite-schema-15', 'alive.db')
+        leftBehind("PRAGMA journal_mode = WAL; UPDATE conversations SET title = 'changed'")
+      },
+    ],
+  ])('%s is refused and not changed, with the commands that move it', async (_, make) => {
+    make()
+    const before = everyFile()
+    const store = sqliteStore({ path, logger: silentLogger })
+    const message = `Run: npx perdure@0.1 export old.jsonl --store '${path}', then npx perdure import old.jsonl --store <new store>`
+    const refused = { code: 'schema_too_old', retryable: false, message: expect.stringContaining(message) }
+    await expect(store.listConversations()).rejects.toMatchObject(refused)
+    await expect(store.appendEvent('c', { type: 'titled', content: { title: 'x' } })).rejects.toMatchObject(refused)
+    await expect(store.upkeep!.schema()).rejects.toMatchObject(refused)
+    await expect(store.upkeep!.migrate()).rejects.toMatchObject(refused)
+    await store.close()
+    expect(everyFile()).toEqual(before)
+  })
+})
+
+test('a file of a newer version is refused and not changed', async () => {
+  const made = sqliteStore({ path, logger: silentLogger })
+  await made.listConversations()
+  await made.close()
+  written(`PRAGMA user_version = ${knownVersion + 1}; PRAGMA journal_mode = DELETE`)
+  const before = everyFile()
+  const store = sqliteStore({ path, logger: silentLogger })
+  await expect(store.listConversations()).rejects.toMatchObject({ code: 'schema_too_new', retryable: false })
+  await store.close()
+  expect(everyFile()).toEqual(before)
+})
+
 test('examining a store that no process has open leaves no trace', async () => {
   const store = sqliteStore({ path, logger: silentLogger })
   await store.listConversations()
@@ -68,6 +115,12 @@ test('a file whose creation was interrupted is completed', async () => {
   expect(await store.streamEvents('c')).toHaveLength(1)
   await store.close()
 })
+
+/** A file that 0.1 wrote. */
+function unpacked(name: string, as = 'store.db'): void {
+  const packed = readFileSync(`test/fixtures/0.1/stores/${name}.db.gz`)
+  writeFileSync(join(folder, as), gunzipSync(packed))
+}
 
 /** As a program leaves it that ends well. */
 function written(sql: string): void {

@@ -9,7 +9,7 @@ import {
 } from '../../upkeep.ts'
 import { isQuarantined, nowMs, secondary } from '../columns.ts'
 import type { Database, Query, Statement } from '../database.ts'
-import { migrations } from '../migrate.ts'
+import { knownVersion } from '../migrate.ts'
 import { isOrphan, postgresReader } from './reader.ts'
 import { restoreBatch, restoreConversation } from './restore.ts'
 
@@ -70,13 +70,13 @@ export function postgresUpkeep(database: Database): Upkeep {
         return { commit: !request.isDryRun, value }
       }),
     async schema() {
-      return { found: await database.version(), known: migrations.length }
+      return { found: await database.version(), known: knownVersion }
     },
     async migrate() {
       const found = await database.version()
       // The first use migrates.
       await database.run({ name: 'upkeep_migrated', text: 'SELECT 1' }, [])
-      return { found, known: migrations.length }
+      return { found, known: knownVersion }
     },
   }
 }
