@@ -9,7 +9,10 @@ import { type ClientOptions, givenOptions, requestJson } from './request.ts'
 export type RemoteFleet = Pick<
   Runtime,
   'nodes' | 'work' | 'drain' | 'undrain' | 'pause' | 'resume' | 'pauses' | 'steeringActs'
->
+> & {
+  /** Has processes work again on a conversation or session that is quarantined. False: it is not. Default of `tenant`: 'default'. */
+  unquarantine(quarantined: { readonly id: string; readonly tenant?: string }): Promise<boolean>
+}
 
 /** The verbs of a fleet behind a server. */
 export function remoteFleet(settings: ClientOptions): RemoteFleet {
@@ -48,6 +51,10 @@ export function remoteFleet(settings: ClientOptions): RemoteFleet {
       return (await post<{ resumed: boolean }>('/pauses/resume', () => ({ ...what, ...by }))).resumed
     },
     pauses: async (page) => (await get<{ pauses: Pause[] }>('/pauses', givenOptions('page', page))).pauses,
+    async unquarantine(quarantined) {
+      const { id, tenant } = readOptions('quarantined', quarantined, ['id', 'tenant'])
+      return (await post<{ unquarantined: boolean }>('/store/unquarantine', () => ({ id, tenant }))).unquarantined
+    },
     steeringActs: async (page) => (await get<{ acts: SteeringAct[] }>('/steering', givenOptions('page', page))).acts,
   }
 }

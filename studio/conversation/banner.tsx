@@ -1,14 +1,16 @@
 import { History, Lock, OctagonAlert, Pause } from 'lucide-react'
 import type { RemoteRecord, View } from 'perdure/client'
+import { useClient } from 'perdure/react'
 import type { ComponentType, ReactNode } from 'react'
 import { Link } from 'wouter'
 import { addresses } from '../addresses.ts'
 import { usePlace } from '../inspector/place.ts'
 import type { Moment } from '../inspector/use-moment.ts'
+import { AskingButton } from '../parts/asking-button.tsx'
 import { Button } from '../parts/button.tsx'
 import { errorWords } from '../parts/error-words.ts'
 import { oneLine } from '../parts/shown-text.ts'
-import { Ago } from '../parts/time.tsx'
+import { AgoWords } from '../parts/time.tsx'
 import { PausedLine } from './paused-line.tsx'
 
 /** Why nothing can be sent to a conversation; null when something can. */
@@ -51,10 +53,7 @@ export function Banner({ view, record, moment, again }: BannerProps) {
       )}
       {record?.quarantinedAt !== undefined && (
         <Line Icon={OctagonAlert} colour="bg-failed-soft text-failed">
-          <span>
-            Quarantined <Ago at={record.quarantinedAt} /> ago: the processes that worked on it died. Messages are queued
-            until an operator runs <code>perdure unquarantine {oneLine(view.conversationId, 80)}</code>.
-          </span>
+          <QuarantinedLine record={record} at={record.quarantinedAt} again={again} />
         </Line>
       )}
       {paused && (
@@ -65,7 +64,7 @@ export function Banner({ view, record, moment, again }: BannerProps) {
       {view.problem && (
         <Line Icon={Pause} colour="bg-waiting-soft text-waiting">
           <span>
-            Paused <Ago at={view.problem.at} /> ago: {oneLine(view.problem.message, 400)}
+            Paused <AgoWords at={view.problem.at} />: {oneLine(view.problem.message, 400)}
           </span>
         </Line>
       )}
@@ -89,6 +88,38 @@ export function Banner({ view, record, moment, again }: BannerProps) {
             {parent.at !== undefined && ` at event ${parent.at.toLocaleString()}`}
           </span>
         </Line>
+      )}
+    </>
+  )
+}
+
+/** Operators, who are told its tenant, release it here. */
+function QuarantinedLine({ record, at, again }: { record: RemoteRecord; at: number; again: () => Promise<void> }) {
+  const client = useClient()
+  const { id, tenant } = record
+  return (
+    <>
+      <span>
+        Quarantined <AgoWords at={at} />: the processes that worked on it died. Messages queue until{' '}
+        {tenant === undefined ? 'an operator releases it.' : 'it is released, here or with '}
+        {tenant !== undefined && (
+          <>
+            <code>perdure unquarantine {oneLine(id, 80)}</code>.
+          </>
+        )}
+      </span>
+      {tenant !== undefined && (
+        <AskingButton
+          words="Release"
+          label="Release from quarantine"
+          kind="quiet"
+          className="shrink-0"
+          title="Let processes work on it again?"
+          act={() => client.unquarantine({ id, tenant })}
+          again={again}
+        >
+          It ended the last five processes that worked on it. Mend the cause first, or it ends five more.
+        </AskingButton>
       )}
     </>
   )

@@ -1,8 +1,7 @@
 import type { BulkJob, NodeState, Pause, PauseTarget, Work } from 'perdure/client'
 import { useClient } from 'perdure/react'
-import { type ReactNode, useState } from 'react'
-import { Button } from '../parts/button.tsx'
-import { Confirm } from '../parts/confirm.tsx'
+import type { ReactNode } from 'react'
+import { AskingButton } from '../parts/asking-button.tsx'
 import { errorWords } from '../parts/error-words.ts'
 import { Id } from '../parts/id.tsx'
 import { oneLine } from '../parts/shown-text.ts'
@@ -14,7 +13,7 @@ type FleetProps = { readonly fleet: Fleet; readonly again: () => Promise<void> }
 
 /** The processes of the store, what they do not work on, and what an operator can do about both. */
 export function FleetSections({ fleet, again }: FleetProps) {
-  const { nodes, pauses, jobs, due } = fleet
+  const { nodes, pauses, jobs, due, quarantined } = fleet
   return (
     <div className="border-t">
       <Section
@@ -54,6 +53,13 @@ export function FleetSections({ fleet, again }: FleetProps) {
       </Section>
       <Section title="Oldest due work" part={due} empty="Nothing is due: all that can go on is worked on.">
         {(found) => found.map((work) => <WorkRow key={`${work.tenant} ${work.id}`} work={work} />)}
+      </Section>
+      <Section
+        title="Quarantined"
+        part={quarantined}
+        empty="Nothing is quarantined: no conversation ended five processes in a row."
+      >
+        {(found) => found.map((work) => <QuarantinedRow key={`${work.tenant} ${work.id}`} work={work} again={again} />)}
       </Section>
     </div>
   )
@@ -107,42 +113,6 @@ function Row({
   )
 }
 
-type ActionProps = {
-  readonly words: string
-  readonly label: string
-  readonly title: string
-  readonly isDangerous?: boolean
-  readonly children: ReactNode
-  readonly act: () => Promise<unknown>
-  readonly again: () => Promise<void>
-}
-
-/** A button that asks before it acts. */
-function Action({ words, label, title, isDangerous = false, children, act, again }: ActionProps) {
-  const [isAsking, setAsking] = useState(false)
-  return (
-    <>
-      <Button aria-label={label} onClick={() => setAsking(true)}>
-        {words}…
-      </Button>
-      {isAsking && (
-        <Confirm
-          title={title}
-          action={words}
-          isDangerous={isDangerous}
-          onConfirm={async () => {
-            await act()
-            await again()
-          }}
-          onClose={() => setAsking(false)}
-        >
-          <p className="text-soft">{children}</p>
-        </Confirm>
-      )}
-    </>
-  )
-}
-
 type NodeRowProps = {
   readonly node: NodeState
   readonly all: readonly NodeState[]
@@ -169,7 +139,7 @@ function NodeRow({ node, all, again }: NodeRowProps) {
       }}
       action={
         drain ? (
-          <Action
+          <AskingButton
             words="Undrain"
             label={`Undrain ${name}`}
             title="Let this node work again?"
@@ -177,12 +147,12 @@ function NodeRow({ node, all, again }: NodeRowProps) {
             again={again}
           >
             {name} takes work again with its next beat.
-          </Action>
+          </AskingButton>
         ) : (
           // Holders of an earlier version know no drains.
           works &&
           version !== null && (
-            <Action
+            <AskingButton
               words="Drain"
               label={`Drain ${name}`}
               title="Drain this node?"
@@ -193,7 +163,7 @@ function NodeRow({ node, all, again }: NodeRowProps) {
               {name} takes no more work, and hands over what it still holds after 10 seconds. It goes on to serve
               requests.
               {isLast && ' No other node works: messages wait until one does.'}
-            </Action>
+            </AskingButton>
           )
         )
       }
@@ -225,7 +195,7 @@ function PauseRow({ pause, again }: { pause: Pause; again: () => Promise<void> }
         reason: reason !== null && <bdi>{oneLine(reason, 200)}</bdi>,
       }}
       action={
-        <Action
+        <AskingButton
           words="Resume"
           label={`Resume ${words}`}
           title="Resume it?"
@@ -233,7 +203,7 @@ function PauseRow({ pause, again }: { pause: Pause; again: () => Promise<void> }
           again={again}
         >
           What waits in {words} is due at once.
-        </Action>
+        </AskingButton>
       }
     />
   )
@@ -289,7 +259,7 @@ function JobRow({ job, again }: { job: BulkJob; again: () => Promise<void> }) {
       }}
       action={
         state === 'running' && (
-          <Action
+          <AskingButton
             words="Stop"
             label={`Stop job ${oneLine(id, 80)}`}
             title="Stop this job?"
@@ -298,7 +268,7 @@ function JobRow({ job, again }: { job: BulkJob; again: () => Promise<void> }) {
             again={again}
           >
             It ends after the conversations under way. What it did stays done.
-          </Action>
+          </AskingButton>
         )
       }
     />
@@ -306,7 +276,7 @@ function JobRow({ job, again }: { job: BulkJob; again: () => Promise<void> }) {
 }
 
 function WorkRow({ work }: { work: Work }) {
-  const { tenant, id, agent, at, pause, lapses } = work
+  const { id, at, pause, lapses } = work
   return (
     <Row
       name={<Id id={id} />}
@@ -316,12 +286,7 @@ function WorkRow({ work }: { work: Work }) {
             due <AgoWords at={at} />
           </>
         ),
-        agent: agent === null ? 'no agent' : oneLine(agent, 80),
-        tenant: (
-          <>
-            tenant <bdi>{oneLine(tenant, 80)}</bdi>
-          </>
-        ),
+        ...ofWork(work),
         state: pause ? (
           <span className="text-waiting">paused</span>
         ) : (
@@ -330,4 +295,44 @@ function WorkRow({ work }: { work: Work }) {
       }}
     />
   )
+}
+
+function QuarantinedRow({ work, again }: { work: Work; again: () => Promise<void> }) {
+  const client = useClient()
+  const { tenant, id, at } = work
+  return (
+    <Row
+      name={<Id id={id} />}
+      facts={{
+        since: (
+          <span className="text-failed">
+            since <AgoWords at={at} />
+          </span>
+        ),
+        ...ofWork(work),
+      }}
+      action={
+        <AskingButton
+          words="Release"
+          label={`Release ${oneLine(id, 120)}`}
+          title="Let processes work on it again?"
+          act={() => client.unquarantine({ id, tenant })}
+          again={again}
+        >
+          It ended the last five processes that worked on it. Mend the cause first, or it ends five more.
+        </AskingButton>
+      }
+    />
+  )
+}
+
+function ofWork({ agent, tenant }: Work): { agent: ReactNode; tenant: ReactNode } {
+  return {
+    agent: agent === null ? 'no agent' : <bdi>{oneLine(agent, 80)}</bdi>,
+    tenant: (
+      <>
+        tenant <bdi>{oneLine(tenant, 80)}</bdi>
+      </>
+    ),
+  }
 }

@@ -83,7 +83,7 @@ function optionsOf(
         ...axis,
         size: 52,
         space: 32,
-        ...(format === milliseconds && { incrs: durations }),
+        incrs: format === milliseconds ? durations : wholes,
         values: (_, values) => values.map((value) => format(value)),
       },
     ],
@@ -99,6 +99,9 @@ function optionsOf(
     hooks: { setCursor: [({ cursor }) => onHover(cursor.idx ?? null)] },
   }
 }
+
+/** What is counted has no halves. */
+const wholes = Array.from({ length: 12 }, (_, power) => [1, 2, 5].map((one) => one * 10 ** power)).flat()
 
 /** Ticks that are read as `10 m` and not as 8 m and 20 s. */
 const durations = [

@@ -14,6 +14,7 @@ export type Fleet = {
   readonly jobs: Part<readonly BulkJob[]>
   /** The oldest that is due. */
   readonly due: Part<readonly Work[]>
+  readonly quarantined: Part<readonly Work[]>
 }
 
 export type UsedStats = {
@@ -63,13 +64,14 @@ export function useStats(window: StatsWindow): UsedStats {
 const shownRows = 10
 
 async function readFleet(client: Client): Promise<Fleet> {
-  const [nodes, pauses, jobs, due] = await Promise.all([
+  const [nodes, pauses, jobs, due, quarantined] = await Promise.all([
     part(client.nodes()),
     part(client.pauses()),
     part(client.bulk.list({ limit: shownRows })),
     part(client.work({ limit: shownRows })),
+    part(client.work({ state: 'quarantined', limit: shownRows })),
   ])
-  return { nodes, pauses, jobs, due }
+  return { nodes, pauses, jobs, due, quarantined }
 }
 
 function part<T>(reading: Promise<T>): Promise<Part<T>> {

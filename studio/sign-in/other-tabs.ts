@@ -6,21 +6,11 @@ type Message = { readonly type: 'ask' } | { readonly type: 'session'; readonly t
 const waitMs = 150
 const channel = new BroadcastChannel(`perdure-session ${studioPath}`)
 
-/** A page that opens in a new tab takes over the session of another tab: what a tab stores is its own. */
-export function askOtherTabs(): Promise<Tokens | null> {
-  return new Promise((resolve) => {
-    const end = (tokens: Tokens | null): void => {
-      clearTimeout(timer)
-      channel.removeEventListener('message', listen)
-      resolve(tokens)
-    }
-    const listen = ({ data }: MessageEvent<Message>): void => {
-      if (data.type === 'session') end(data.tokens)
-    }
-    const timer = setTimeout(end, waitMs, null)
-    channel.addEventListener('message', listen)
-    channel.postMessage({ type: 'ask' } satisfies Message)
-  })
+/** A page that opens in a new tab takes over the session of another tab: what a tab stores is its own. Resolves soon, or when `isDone`. */
+export async function askOtherTabs(isDone: () => boolean): Promise<void> {
+  channel.postMessage({ type: 'ask' } satisfies Message)
+  const until = performance.now() + waitMs
+  while (!isDone() && performance.now() < until) await new Promise((resolve) => setTimeout(resolve, 10))
 }
 
 /** Gives a new session to the tabs that wait at their sign-in. */

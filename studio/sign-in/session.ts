@@ -21,31 +21,42 @@ type ServerSession = { readonly isSignedIn: boolean; readonly isOperator: boolea
 const noTokens: Tokens = { token: null, operatorToken: null }
 const place = `perdure-session ${studioPath}`
 const returnTo = `perdure-return ${studioPath}`
+/** That the server no longer knows the session: a reload of the sign-in says so again. */
+const wasLost = `perdure-lost ${studioPath}`
 
 // Before anything reads the address: the code must not stay where it can be seen, kept or sent on.
-let code = takeCode()
+const code = takeCode()
 let tokens: Tokens = storedTokens()
+/** The tokens that the server did not accept. Until others are there, those of other tabs are tried. */
+let refused: Tokens | null = null
+let checking: Promise<void> | null = null
+let taking: Promise<void> = Promise.resolve()
 /** Whether the identity of the request, such as a cookie, is that of an operator. */
 let isOperator = false
 let state: SignInState = { status: 'checking' }
 let hasBegun = false
 const listeners = new Set<() => void>()
 
-/** Every page calls the server through this one: each call says who asks, and one that is refused leads back to the sign-in. */
+/** Every page calls the server through this one: each call says who asks. One that is refused is made again when another tab has a session, and leads to the sign-in otherwise. */
 export const client = createClient({
   url: apiUrl,
   token: () => tokens.token,
   operatorToken: operatorTokenOf,
   fetch: async (input, init) => {
+    const asked = tokens
     const response = await fetch(input, init)
-    if (response.status === 401 && state.status === 'signed-in') void check()
-    return response
+    if (response.status !== 401 || state.status !== 'signed-in') return response
+    if (tokens === asked) await check()
+    if (tokens === asked || state.status !== 'signed-in') return response
+    const headers = new Headers(init?.headers)
+    for (const [name, value] of Object.entries(headersOf(tokens))) headers.set(name, value)
+    return fetch(input, { ...init, headers })
   },
 })
 
 /** What a request of the page's own must say, such as one for a file: who asks. */
 export function userHeaders(): Record<string, string> {
-  return tokens.token === null ? {} : { authorization: `Bearer ${tokens.token}` }
+  return headersOf({ ...tokens, operatorToken: null })
 }
 
 export function useSignIn(): SignInState {
@@ -64,57 +75,83 @@ export async function signInWith(given: Tokens): Promise<string | null> {
   if (given.operatorToken !== null && !session.isOperator) return 'The server does not accept the operator token.'
   keep(given)
   enter(session)
-  forget(returnTo)
   return null
 }
 
 async function begin(): Promise<void> {
   hearOtherTabs({
-    current: () => (state.status === 'signed-in' && tokens.token !== null ? tokens : null),
-    // A new address opens in a new tab. This one goes on where it was.
-    onSession: (given) => state.status === 'signed-out' && void signInWith(given),
+    current: () => (state.status === 'signed-in' && tokens.token !== null && tokens !== refused ? tokens : null),
+    onSession: takeOver,
   })
-  let problem: string | null = null
-  if (code !== null) {
-    const given = code
-    code = null
-    try {
-      keep({ ...noTokens, ...(await post({ code: given })) })
-      tellOtherTabs(tokens)
-      goBack()
-    } catch (error) {
-      // A page that was signed in before goes on: its address may have been opened twice.
-      problem = problemOf(error)
-    }
-  }
-  await check(problem)
+  // A page that stays at its sign-in may be given the printed address, too: then only what is behind the # changes.
+  window.addEventListener('hashchange', () => {
+    const given = takeCode()
+    if (given !== null) void exchange(given)
+  })
+  await (code === null ? check() : exchange(code))
 }
 
-async function check(problem: string | null = null): Promise<void> {
+async function exchange(given: string): Promise<void> {
+  let problem: string | null = null
   try {
-    let session = await askServer(tokens)
-    const wasKnown = tokens.token !== null || state.status === 'signed-in'
-    if (!session.isSignedIn && session.hasCodes) {
-      const found = await askOtherTabs()
-      if (found && found.token !== tokens.token) {
-        keep(found)
-        session = await askServer(tokens)
-      }
-    }
+    keep({ ...noTokens, ...(await post({ code: given })) })
+    goBack()
+  } catch (error) {
+    // A page that was signed in before goes on: its address may have been opened twice.
+    problem = problemOf(error)
+  }
+  await checking
+  await check(problem)
+  // Not before the server has confirmed it: from here on a tab that asks is answered.
+  if (problem === null && state.status === 'signed-in') tellOtherTabs(tokens)
+}
+
+/** One at a time: many requests may be refused at once. */
+function check(problem: string | null = null): Promise<void> {
+  checking ??= checkOnce(problem).finally(() => {
+    checking = null
+  })
+  return checking
+}
+
+async function checkOnce(problem: string | null): Promise<void> {
+  const asked = tokens
+  try {
+    const session = await askServer(asked)
+    // Meanwhile the person signed in, here or in another tab.
+    if (tokens !== asked) return await checkOnce(problem)
     if (session.isSignedIn) return enter(session)
+    refused = asked
+    const wasKnown = asked.token !== null || state.status === 'signed-in' || recall(wasLost) !== null
+    if (session.hasCodes) await askOtherTabs(() => tokens !== asked)
+    await taking
+    if (tokens !== asked) return await checkOnce(problem)
     keep(noTokens)
     remember(returnTo, location.pathname + location.search)
+    if (wasKnown) remember(wasLost, 'yes')
     const lost = wasKnown ? 'The server no longer knows this session. It may have been started again since.' : null
     become({ status: 'signed-out', problem: problem ?? lost, hasCodes: session.hasCodes })
   } catch (error) {
-    become({ status: 'unreachable', problem: problemOf(error) })
+    // What a person looks at stays; a connection that is lost is told beside it.
+    if (state.status !== 'signed-in') become({ status: 'unreachable', problem: problemOf(error) })
     setTimeout(() => void check(problem), retryMs)
   }
 }
 
 const retryMs = 2_000
 
+/** Goes on with the session of another tab where this one has none. Sessions are tried one after the other: a tab may not know yet that its own has ended. */
+function takeOver(given: Tokens): void {
+  taking = taking.then(async () => {
+    const hasNone = state.status === 'signed-out' || tokens === refused
+    if (hasNone && given.token !== tokens.token) await signInWith(given)
+  })
+}
+
 function enter(session: ServerSession): void {
+  refused = null
+  forget(returnTo)
+  forget(wasLost)
   isOperator = session.isOperator
   become({ status: 'signed-in' })
 }
@@ -150,12 +187,15 @@ function keep(given: Tokens): void {
 
 const sessionUrl = new URL('session', document.baseURI)
 
-async function askServer({ token, operatorToken }: Tokens): Promise<ServerSession> {
-  const headers = {
+async function askServer(given: Tokens): Promise<ServerSession> {
+  return answerOf(await fetch(sessionUrl, { headers: headersOf(given) }))
+}
+
+function headersOf({ token, operatorToken }: Tokens): Record<string, string> {
+  return {
     ...(token !== null && { authorization: `Bearer ${token}` }),
     ...(operatorToken !== null && { 'perdure-operator': `Bearer ${operatorToken}` }),
   }
-  return answerOf(await fetch(sessionUrl, { headers }))
 }
 
 async function post(body: { readonly code: string }): Promise<Partial<Tokens>> {

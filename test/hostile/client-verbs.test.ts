@@ -95,6 +95,7 @@ const clientVerbs: Table<Client> = {
   ],
   drain: (client) => [(hostile) => client.drain(hostile), (hostile) => client.drain('w', hostile)],
   undrain: (client) => [(hostile) => client.undrain(hostile), (hostile) => client.undrain('w', hostile)],
+  unquarantine: (client) => [(hostile) => client.unquarantine(hostile)],
   pause: (client) => [
     (hostile) => client.pause(hostile),
     (hostile) => client.pause({ agent: hostile }),

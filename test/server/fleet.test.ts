@@ -110,6 +110,16 @@ test('the client of an operator sees and steers a fleet with the verbs of the ru
   ])
   expect(await client.steeringActs({ before: acts[1]!.id, limit: 1 })).toEqual([acts[2]])
 
+  expect(await client.unquarantine({ id: 'a' })).toBe(false)
+  for (let lapse = 0; lapse < 6; lapse += 1) {
+    await store.claimLease('b', `dead-${lapse}`, 1)
+    const claimedAt = Date.now()
+    await expect.poll(() => Date.now() > claimedAt + 1, { interval: 1 }).toBe(true)
+  }
+  expect(await client.work({ state: 'quarantined' })).toMatchObject([{ id: 'b', state: 'quarantined' }])
+  expect(await client.unquarantine({ id: 'b', tenant: 'default' })).toBe(true)
+  expect(await client.work({ state: 'quarantined' })).toEqual([])
+
   await expect(client.pause({} as never)).rejects.toMatchObject({ code: 'invalid_argument' })
   await expect(client.pauses('all' as never)).rejects.toMatchObject({ code: 'invalid_argument' })
   const refused = [
@@ -118,6 +128,7 @@ test('the client of an operator sees and steers a fleet with the verbs of the ru
     () => user.pauses(),
     () => user.steeringActs(),
     () => user.pause({ agent: 'desk' }),
+    () => user.unquarantine({ id: 'b' }),
     () => user.resume({ agent: 'desk' }),
     () => user.drain('w/1'),
     () => user.undrain('w/1'),

@@ -39,6 +39,13 @@ afterAll(async () => {
   rmSync(folder, { recursive: true })
 })
 
+/** Ends the server and starts another at its address: it knows none of the sessions. */
+async function restart(): Promise<void> {
+  const { port } = server
+  await server.close({ drainMs: 0 })
+  server = await start({ port })
+}
+
 /** A page without cookies, as a stranger has it. */
 async function stranger(url: string, expected: RegExp[] = []): Promise<Page> {
   const one = await studioPage(await sharedBrowser(), url, { expected })
@@ -137,9 +144,9 @@ studioTest(
     await signedIn(page).waitFor()
     await page.goto(`${server.url}/studio/flows`)
     await signedIn(page).waitFor()
-    const { port } = server
-    await server.close({ drainMs: 0 })
-    server = await start({ port })
+    await restart()
+    // By itself, and again after a reload.
+    await page.getByText('The server no longer knows this session').waitFor()
     await page.reload()
     await page.getByText('The server no longer knows this session').waitFor()
     expect(page.url()).toBe(`${server.url}/studio/flows`)
@@ -154,6 +161,82 @@ studioTest(
     await signedIn(third).waitFor()
   },
 )
+
+studioTest('a tab that does not know yet that its session has ended keeps no other tab from going on', async () => {
+  const old = await stranger(server.url, [/status of 401/, /net::ERR_/])
+  await old.goto(server.studioUrl()!)
+  await signedIn(old).waitFor()
+  // A hidden tab has no stream, and asks nothing.
+  await old.evaluate(() => {
+    Object.defineProperty(document, 'visibilityState', { value: 'hidden' })
+    document.dispatchEvent(new Event('visibilitychange'))
+  })
+  await restart()
+  const fresh = await old.context().newPage()
+  await fresh.goto(server.studioUrl()!)
+  await signedIn(fresh).waitFor()
+  for (const path of ['/health', '/flows']) {
+    const third = await old.context().newPage()
+    await third.goto(`${server.url}/studio${path}`)
+    await signedIn(third).waitFor()
+  }
+})
+
+studioTest('a session that another tab opens while this one finds out about its own is taken', async () => {
+  const page = await stranger(server.url, [/status of 401/, /net::ERR_/])
+  await page.goto(server.studioUrl()!)
+  await signedIn(page).waitFor()
+  let release = (): void => {}
+  const released = new Promise<void>((resolve) => {
+    release = resolve
+  })
+  let asked = 0
+  await page.route('**/studio/session', async (route) => {
+    asked += 1
+    await released
+    await route.continue()
+  })
+  const isShown = page.evaluate(
+    () =>
+      new Promise<boolean>((resolve) => {
+        const observer = new MutationObserver(() => {
+          if (document.querySelector('h1')?.textContent === 'Sign in') resolve(true)
+        })
+        observer.observe(document.body, { childList: true, subtree: true })
+        document.addEventListener('went-on', () => resolve(false))
+      }),
+  )
+  await restart()
+  await expect.poll(() => asked, { timeout: 20_000 }).toBe(1)
+  // Others are refused meanwhile.
+  await page.getByRole('link', { name: 'Conversations' }).click()
+  const other = await page.context().newPage()
+  await other.goto(server.studioUrl()!)
+  await signedIn(other).waitFor()
+  expect(asked).toBe(1)
+  release()
+  const { token } = await tokensOf(other)
+  await expect.poll(async () => (await tokensOf(page)).token, { timeout: 10_000 }).toBe(token)
+  await page.getByText('There are no conversations yet.').waitFor()
+  await page.evaluate(() => document.dispatchEvent(new Event('went-on')))
+  expect(await isShown).toBe(false)
+})
+
+/** What a tab keeps of its session. */
+function tokensOf(page: Page): Promise<{ token?: string }> {
+  return page.evaluate(() => JSON.parse(sessionStorage.getItem('perdure-session /studio') ?? '{}'))
+}
+
+studioTest('the printed address signs in a page that is at that address already', async () => {
+  const page = await stranger(server.url)
+  await page.goto(`${server.url}/studio`)
+  await heading(page).waitFor()
+  // Only what is behind the # differs, so the browser loads nothing.
+  await page.goto(server.studioUrl()!)
+  await signedIn(page).waitFor()
+  await page.waitForURL('**/studio/inbox')
+  expect(await page.evaluate(() => location.hash)).toBe('')
+})
 
 studioTest('the new address opened in the same tab leads back to where the person was', async () => {
   const page = await stranger(server.url)
