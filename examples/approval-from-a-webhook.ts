@@ -1,7 +1,6 @@
 /**
- * A person approves in another system. The approval is sent to the webhook of a chat channel when the call begins to
- * wait, also when the process that asked is gone by then; a click there calls back. The process that receives the click
- * runs no agents, and the click comes twice, as webhooks do. The refund is paid once.
+ * A person approves in another system. The approval is sent to the webhook of a chat channel, also when the process that
+ * asked is gone; a click there calls back, to a process that runs no agents, and comes twice. The refund is paid once.
  */
 import assert from 'node:assert/strict'
 import { createHmac } from 'node:crypto'
@@ -23,6 +22,7 @@ const refund = defineTool({
   description: 'Pay an order back',
   input: z.object({ orderId: z.string(), cents: z.number().int() }),
   approval: 'required',
+  describe: ({ orderId, cents }) => `Refund ${(cents / 100).toFixed(2)} EUR for order ${orderId}`,
   run: async ({ cents }) => ({ paid: cents, number: ++refunds }),
 })
 const model = scriptedModel([
@@ -33,7 +33,8 @@ const support = defineAgent({ name: 'support', model, tools: [refund] })
 const folder = mkdtempSync(join(tmpdir(), 'perdure-'))
 const store = sqliteStore({ path: join(folder, 'agents.db') })
 const secret = 'shared with the chat, at least 32 bytes long'
-const Question = z.object({ tool: z.string(), conversationId: z.string(), callId: z.string(), round: z.number() })
+const asked = { conversationId: z.string(), callId: z.string(), round: z.number() }
+const Question = z.object({ ...asked, description: z.string() })
 
 // 1. The chat: it shows what is posted to its channel, if the signature is right.
 const shown = Promise.withResolvers<z.infer<typeof Question>>()
@@ -45,8 +46,7 @@ const chat = createServer(async (request, response) => {
   response.end('ok')
 })
 
-// 2. A node that asks, and tells the channel that something waits. The round belongs to the question, so that a late
-// click cannot answer the next one.
+// 2. A node that asks, and tells the channel. With the round, a late click cannot answer the next question.
 const channel = webhook({
   url: await listening(chat),
   secret,
@@ -55,13 +55,13 @@ const channel = webhook({
 })
 const first = createRuntime({ agents: [support], store, subscribers: [channel] })
 await first.conversation('ticket-42', { agent: 'support' }).send('I want my money back')
-const { tool, ...question } = await shown.promise
-console.log(`the channel shows: ${tool} waits`)
+const { description, ...question } = await shown.promise
+console.log(`the channel shows: ${description}?`)
 await first.close()
 
 // 3. A node that takes the click. `work: false`: it accepts messages and answers, and leaves the work to others.
 const sign = (body: string) => createHmac('sha256', secret).update(body).digest('hex')
-const Decision = Question.omit({ tool: true }).extend({ approved: z.boolean(), by: z.string() })
+const Decision = z.object({ ...asked, approved: z.boolean(), by: z.string() })
 const api = createRuntime({ agents: [support], store, work: false })
 const clicks = createServer(async (request, response) => {
   const body = await text(request)

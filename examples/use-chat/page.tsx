@@ -40,7 +40,7 @@ function Chat({ open }: { readonly open: OpenChat }) {
         <article key={message.id} data-role={message.role}>
           {message.parts.map((part, index) => (
             // biome-ignore lint/suspicious/noArrayIndexKey: parts are only ever added at the end
-            <Part key={index} part={part} isBusy={isBusy} answer={chat.addToolApprovalResponse} />
+            <Part key={index} part={part} message={message} isBusy={isBusy} answer={chat.addToolApprovalResponse} />
           ))}
         </article>
       ))}
@@ -59,12 +59,13 @@ function Chat({ open }: { readonly open: OpenChat }) {
 
 type PartProps = {
   readonly part: UIMessage['parts'][number]
+  readonly message: UIMessage
   /** The hook forgets what is answered while it takes up a turn. */
   readonly isBusy: boolean
   readonly answer: (answer: { id: string; approved: boolean }) => void | PromiseLike<void>
 }
 
-function Part({ part, isBusy, answer }: PartProps) {
+function Part({ part, message, isBusy, answer }: PartProps) {
   if (part.type === 'text') return <p>{part.text}</p>
   if (part.type === 'file') return <img src={part.url} alt={part.filename ?? ''} />
   if (!isToolUIPart(part)) return null
@@ -73,7 +74,7 @@ function Part({ part, isBusy, answer }: PartProps) {
   const { id } = part.approval
   return (
     <fieldset disabled={isBusy}>
-      <legend>{call}</legend>
+      <legend>{saidOf(message, part.toolCallId) ?? call}</legend>
       <button type="button" onClick={() => void answer({ id, approved: true })}>
         Approve
       </button>
@@ -83,6 +84,13 @@ function Part({ part, isBusy, answer }: PartProps) {
     </fieldset>
   )
 }
+
+/** What the call will do, in one line, where its tool has `describe`. */
+function saidOf({ parts }: UIMessage, callId: string): string | undefined {
+  const questions = parts.flatMap((part) => (part.type === 'data-question' ? [part.data as Question] : []))
+  return questions.find((question) => question.callId === callId)?.description
+}
+type Question = { readonly callId: string; readonly description?: string }
 
 const root = document.getElementById('root')
 if (root) createRoot(root).render(<Page url="http://127.0.0.1:4111/ui/support" id="ticket-42" />)

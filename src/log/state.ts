@@ -250,6 +250,12 @@ export function cutShortText(finishReason: string): string | null {
   return cutShort.get(finishReason) ?? null
 }
 
+/** A text that is read alone, as by another model, says itself that it is incomplete. */
+export function textWithEnd(text: string, finishReason: string | null): string {
+  const early = finishReason === null ? null : cutShortText(finishReason)
+  return early === null ? text : `${text}\n[This answer was ${early}.]`
+}
+
 const cutShort: ReadonlyMap<string, string> = new Map([
   ['length', 'cut off at its length limit'],
   ['content-filter', "cut off by the provider's content filter"],

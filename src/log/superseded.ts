@@ -105,6 +105,13 @@ function asCall(
   }
 }
 
+/** How people read that the same was done before. */
+export const doneBeforeText: Readonly<Record<DoneBefore['outcome'], string>> = {
+  done: 'The same was done in the variant before this one.',
+  failed: 'The same was tried in the variant before this one, and failed.',
+  unknown: 'The same was started in the variant before this one, and may have taken effect.',
+}
+
 /** The newest call that a turn replaces and that did the same, and how it ended: the same tool ran with the same arguments. Null where there is none. */
 export function doneBefore(turn: Pick<TurnState, 'replaced'>, call: CallState): DoneBefore | null {
   const before = turn.replaced ? sameCallIn(turn.replaced, call) : undefined

@@ -3,6 +3,7 @@ import { useClient } from 'perdure/react'
 import { type ReactNode, useMemo, useState } from 'react'
 import { DenyDialog } from '../inbox/deny-dialog.tsx'
 import { useSafeHand } from '../inbox/use-safe-hand.ts'
+import { doneBeforeWords } from '../inbox/words.ts'
 import { Button } from '../parts/button.tsx'
 import { errorWords } from '../parts/error-words.ts'
 import { fieldsOf, fieldsOfValue } from '../parts/schema-form/fields.ts'
@@ -44,9 +45,7 @@ export function AnswerHere({ item, onLost }: AnswerHereProps) {
   const ask = { item, isSending: sent.isSending }
   return (
     <div className="flex min-w-0 flex-col gap-2">
-      {item.doneBefore && (
-        <p className="text-waiting">An earlier variant ran the same: {doneWords[item.doneBefore.outcome]}.</p>
-      )}
+      {item.doneBefore && <p className="text-waiting">{doneBeforeWords(item)}</p>}
       {item.kind === 'approval' ? (
         <Approve
           key={version}
@@ -102,8 +101,6 @@ function CameFirst({ who, status, at, isApproval }: CameFirstProps) {
     </>
   )
 }
-
-const doneWords = { done: 'it was done', failed: 'it failed', unknown: 'it may have taken effect' }
 
 type AskProps = { readonly item: PendingItem; readonly isSending: boolean }
 type ApproveProps = AskProps & { onApprove(args: Json | undefined): void; onDeny(reason: string): void }

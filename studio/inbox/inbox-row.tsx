@@ -109,6 +109,7 @@ function WaitingLine({ item }: { item: InboxItem }) {
       <span className="max-w-[40%] min-w-8 truncate">{visible(from, 60)}</span>
       <Dot />
       <span className="min-w-0 grow truncate">{visible(title ?? path[0]?.conversationId ?? conversationId, 120)}</span>
+      {item.doneBefore && <span className="shrink-0 text-waiting">ran before</span>}
       {paused && <span className="shrink-0 text-waiting">paused</span>}
       {expiresAt !== null && (
         <span className="flex shrink-0 items-baseline gap-1">

@@ -16,7 +16,7 @@ import { Recovery } from './recovery.tsx'
 import type { Ended } from './use-answers.ts'
 import { useItemContext } from './use-context.ts'
 import { useSafeHand } from './use-safe-hand.ts'
-import { headline, kindWords, promptLine } from './words.ts'
+import { doneBeforeWords, headline, kindWords, promptLine } from './words.ts'
 
 export type ItemDetailProps = {
   readonly item: InboxItem
@@ -84,7 +84,7 @@ export function ItemDetail({ item, ended, isOver, backTo, onAnswer, onNext }: It
         <div className="flex w-full max-w-180 min-w-0 grow flex-col gap-4 p-5 max-md:p-4">
           <h2 className="text-lg font-medium">{headline(item)}</h2>
           <Prompt item={item} />
-          <Warnings item={item} doneBefore={context.pending?.doneBefore !== undefined} />
+          <Warnings item={item} />
           {hand.isChanged && !isEnded && (
             <div
               role="alert"
@@ -157,13 +157,13 @@ function Prompt({ item }: { item: InboxItem }) {
   )
 }
 
-function Warnings({ item, doneBefore }: { item: InboxItem; doneBefore: boolean }) {
+function Warnings({ item }: { item: InboxItem }) {
   const found = [
     item.quarantinedAt !== undefined &&
       'The conversation is quarantined: an answer is kept, and nothing goes on until an operator releases it.',
     item.agentMissing &&
       `This server does not have the code of ${item.kind === 'flow' ? 'the flow' : 'the agent'}. An answer is kept until one does.`,
-    doneBefore && 'An earlier variant of this turn ran the same tool with the same arguments.',
+    doneBeforeWords(item),
     item.path.length > 1 && 'A child agent asks.',
   ].filter((text) => typeof text === 'string')
   return found.map((text) => (

@@ -195,8 +195,20 @@ function Kinds({ items }: { items: readonly InboxItem[] }) {
             </p>
           ))}
           {group.length > 4 && <p className="text-faint">and {(group.length - 4).toLocaleString()} more</p>}
+          <RanBefore count={group.filter(({ doneBefore }) => doneBefore).length} />
         </li>
       ))}
     </ul>
+  )
+}
+
+/** What one answer to all would do once more. */
+function RanBefore({ count }: { count: number }) {
+  if (count === 0) return null
+  return (
+    <p className="text-waiting">
+      {count.toLocaleString()} of them ran before, in an earlier variant of the turn: open {count === 1 ? 'it' : 'them'}{' '}
+      to see.
+    </p>
   )
 }

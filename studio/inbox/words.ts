@@ -36,6 +36,13 @@ function cut(value: Json): string {
   return text.length > 80 ? `${text.slice(0, 79)}…` : text
 }
 
+/** That an earlier variant of the turn did the same. Null where none did. */
+export function doneBeforeWords({ doneBefore }: Pick<InboxItem, 'doneBefore'>): string | null {
+  return doneBefore ? `An earlier variant ran the same: ${doneWords[doneBefore.outcome]}.` : null
+}
+
+const doneWords = { done: 'it was done', failed: 'it failed', unknown: 'it may have taken effect' }
+
 /** What kind of answer is asked for. */
 export const kindWords: Readonly<Record<string, string>> = {
   approval: 'approval',

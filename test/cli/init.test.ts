@@ -13,6 +13,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { packageVersion } from '../../src/base/errors/perdure-error.ts'
 import { perdure, perdureJson, repository } from './perdure.ts'
 
 const run = promisify(execFile)
@@ -73,6 +74,18 @@ test.each([
   expect(explained).toMatchObject({ code: 0, stdout: expect.stringMatching(/user_msg +verbatim/) })
 })
 
+test.each([
+  [{ dependencies: { perdure: 'file:../perdure.tgz' }, devDependencies: { zod: '4' } }, [], 'npm install'],
+  [{ dependencies: { zod: '4' } }, [], `npm install 'perdure@^${packageVersion}'`],
+  [{ dependencies: { perdure: '^0.1.0' } }, [], 'npm install zod'],
+  [{ dependencies: { perdure: '^0.1.0', zod: '4' } }, ['--perdure', 'next'], 'npm install perdure@next'],
+])('in a project with %j and %j the command it prints installs what is not listed', async (listed, args, printed) => {
+  const existing = mkdtempSync(join(folder, 'listed-'))
+  writeFileSync(join(existing, 'package.json'), JSON.stringify({ name: 'shop', ...listed }))
+  const { value } = await perdureJson(['init', ...args], { cwd: existing })
+  expect(value.next).toEqual([printed, 'npx perdure chat first --agent support'])
+})
+
 test('a package.json that cannot be read is named, and nothing is written', async () => {
   const broken = join(folder, 'broken')
   mkdirSync(broken)
@@ -88,7 +101,7 @@ test('the agent of a new project asks for approval, and goes on when it has it',
   const start = scripts.start.split(' ').slice(1)
   const asked = await perdure(start, { cwd: project, stdin: 'I want my money back\n' })
   expect(asked).toMatchObject({ code: 0 })
-  expect(asked.stdout).toContain('refund needs approval')
+  expect(asked.stdout).toContain('refund needs approval: Refund 5.00 EUR for order o-17')
   const approved = await perdure(['approve', 'first'], { cwd: project })
   expect(approved).toMatchObject({ code: 0, stdout: 'Approved: refund.\n' })
   expect(approved.stderr).toContain('Saved. The turn continues when a process with the agent runs')

@@ -20,7 +20,7 @@ const printed: Readonly<Record<string, readonly (string | RegExp)[]>> = {
     /^the log: {3}user_msg, assistant_msg, tool_call, .*suspension, resolution, tool_started, .*turn_ended$/,
   ],
   'approval-from-a-webhook.ts': [
-    'the channel shows: refund waits',
+    'the channel shows: Refund 49.00 EUR for order o-17?',
     'forged:    401',
     'clicked:   200 thank you',
     'again:     200 ann has answered before',

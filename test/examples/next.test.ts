@@ -34,10 +34,17 @@ test('the route answers with the runtime that the server has started', async () 
   expect(item).toMatchObject({ conversationId: 'c1', agent: 'support' })
 })
 
-test('the guide shows the files of the app as they are', () => {
+test('the guide shows the files of the app, and pieces of other examples, as they are', () => {
   const root = join(import.meta.dirname, '..', '..')
   const guide = readFileSync(join(root, 'docs', 'frameworks.md'), 'utf8')
   const shown = [...guide.matchAll(/^```tsx\n\/\/ (\S+\.ts)\n(.*?)^```$/gms)]
   expect(shown.map(([, file]) => file)).toContain('instrumentation.ts')
   for (const [, file, text] of shown) expect(text).toBe(readFileSync(join(root, 'examples', 'next', file!), 'utf8'))
+  // What it shows of a file alone is in an example, which is run.
+  const pieces = [...guide.matchAll(/^```tsx\n(?!\/\/ )(.*?)^```$/gms)].map(([, piece]) => piece!)
+  const texts = ['next/app/chat.tsx', 'express.ts', 'fastify.ts'].map((file) =>
+    readFileSync(join(root, 'examples', file), 'utf8'),
+  )
+  expect(pieces.filter((piece) => !texts.some((text) => text.includes(piece)))).toEqual([])
+  expect(pieces).toHaveLength(3)
 })

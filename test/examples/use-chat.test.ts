@@ -30,7 +30,7 @@ test('the page streams an answer, asks for approval, and shows what came of it',
   await page.say('Hello')
   await page.shows('Say "refund" and see.')
   await page.say('A refund, please')
-  await page.shows('refund {"orderId":"o-17","cents":4900}')
+  await page.shows('Refund 49.00 EUR for order o-17')
   await page.press('Approve')
   await page.shows('You have your money back.')
   page.close()

@@ -8,6 +8,7 @@ import { defineTool } from '../../src/define/define-tool.ts'
 import { createScope } from '../../src/define/scope.ts'
 import { mcpTools } from '../../src/mcp/client/mcp-tools.ts'
 import { type McpHandlerOptions, mcpHandler } from '../../src/mcp/server/mcp-handler.ts'
+import { requestsFor } from '../../src/mcp/server/pending-input.ts'
 import { createRuntime } from '../../src/runtime/create-runtime.ts'
 import type { RuntimeOptions } from '../../src/runtime/runtime.ts'
 import { bearerToken } from '../../src/server/guard/secret.ts'
@@ -50,6 +51,7 @@ function desk(paid: unknown[]) {
     if (prompt.at(-1)?.role === 'tool') return 'Done.'
     const said = JSON.stringify(prompt.at(-1)?.content)
     if (said.includes('refund')) return { calls: [{ tool: 'refund', args: { cents: 500 } }] }
+    if (said.includes('a tale')) return { text: 'Once upon a', finishReason: 'length' }
     return said.includes('address') ? { calls: [{ tool: 'ask_address', args: {} }] } : 'Hello.'
   })
   return defineAgent({ name: 'desk', model, tools: [refund, ask] })
@@ -92,6 +94,8 @@ async function official(url: string, user = 'ann', capabilities: object = { elic
     }
   return { client, call }
 }
+
+const asked = ({ callId, round }: Answered) => ({ callId, round })
 
 describe('agents served to the official client', () => {
   test('are tools whose result has the conversation, which can be gone on with and read', async () => {
@@ -168,7 +172,32 @@ describe('agents served to the official client', () => {
     const { url } = await serveDesk()
     const { call } = await official(url, 'ann', {})
     const { structuredContent } = await call('desk', { message: 'refund' })
-    expect(structuredContent).toMatchObject({ status: 'waiting', pending: [{ kind: 'approval', tool: 'refund' }] })
+    const pending = [{ kind: 'approval', tool: 'refund', description: 'Refund 500 cents.' }]
+    expect(structuredContent).toMatchObject({ status: 'waiting', pending })
+  })
+
+  test('an answer that was cut off at its length does not look complete', async () => {
+    const { url } = await serveDesk()
+    const { call } = await official(url)
+    expect(await call('desk', { message: 'a tale' })).toMatchObject({
+      content: [{ text: 'Once upon a\n[This answer was cut off at its length limit.]' }],
+      structuredContent: { status: 'completed', text: 'Once upon a', finishReason: 'length' },
+    })
+    expect((await call('desk', { message: 'hi' }))['structuredContent']).not.toHaveProperty('finishReason')
+  })
+
+  test('a question that comes again says that the same was done before', async () => {
+    const { url, runtime } = await serveDesk()
+    const { call } = await official(url, 'ann', {})
+    const { conversation, pending } = (await call('desk', { message: 'refund' }))['structuredContent']
+    await call('answer_waiting', { conversation, ...asked(pending[0]), value: true })
+    const chat = runtime.as(createScope({ user: 'ann' })).conversation(conversation)
+    expect(await chat.outcome()).toMatchObject({ status: 'completed' })
+    expect(await (await chat.retry(undefined, { force: true })).outcome()).toMatchObject({ status: 'waiting' })
+    const { items } = (await call('list_waiting', {}))['structuredContent']
+    expect(items).toMatchObject([{ doneBefore: { outcome: 'done' } }])
+    const [[, request]] = Object.entries<Answered>(requestsFor((await chat.view()).pending)) as [[string, Answered]]
+    expect(request.params.message).toMatch(/^The same was done in the variant before this one\. May refund run\? /)
   })
 
   test('a state that was changed, is of another secret or of another agent is refused', async () => {

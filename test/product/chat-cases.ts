@@ -26,9 +26,20 @@ export const chatCases: readonly Case<Chat>[] = [
     run: (chat) =>
       inTab(chat, 'approves', async (page) => {
         await say(page, 'refund')
+        await shows(page, 'Refund 49.00 EUR for order o-17')
         await page.getByRole('button', { name: 'Approve' }).click()
         await shows(page, 'You have your money back.')
         assertEqual(paid(chat, 'approves'), 1, 'refunds')
+      }),
+  },
+  {
+    name: 'an answer that was cut off at its length says so, also after a reload',
+    run: (chat) =>
+      inTab(chat, 'cut-off', async (page) => {
+        await say(page, 'a tale')
+        await shows(page, 'Once upon aThis answer was cut off (length).')
+        await page.reload()
+        await shows(page, 'Once upon aThis answer was cut off (length).')
       }),
   },
   {

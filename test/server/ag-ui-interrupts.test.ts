@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { defineAgent } from '../../src/define/define-agent.ts'
 import { defineTool } from '../../src/define/define-tool.ts'
+import { interruptsOf } from '../../src/server/ag-ui/interrupts.ts'
 import { scriptedModel } from '../../src/testing/scripted-model.ts'
 import { bossOf, childTool } from '../stories/child-agents.ts'
 import { until } from '../stories/until.ts'
@@ -35,6 +36,20 @@ test('an approval interrupts the run, and is answered by the run that resumes', 
   ])
   expect(client.agent.pendingInterrupts).toEqual([])
   expect((await log.view()).phase).toBe('idle')
+})
+
+test('an approval that comes again says in its message that the same was done before', async () => {
+  const pays = calling('refund', { cents: 5 })
+  const { url, log } = await start(scriptedModel([pays, 'Paid.', pays]))
+  const client = clientOf(url)
+  client.say('Pay')
+  const [interrupt] = outcomeOf(await client.run()).interrupts
+  expect(interrupt!.message ?? '').not.toContain('The same')
+  await client.run({ resume: [{ interruptId: interrupt!.id, status: 'resolved', payload: { approved: true } }] })
+  expect(await (await log.retry(undefined, { force: true })).outcome()).toMatchObject({ status: 'waiting' })
+  const [again] = interruptsOf(await log.view(), new Set())
+  expect(again!.message).toMatch(/^The same was done in the variant before this one\./)
+  expect(again!.metadata).toMatchObject({ doneBefore: { outcome: 'done' } })
 })
 
 test('an approval is given with other arguments, and the client is shown those', async () => {

@@ -124,16 +124,22 @@ describe.each(Object.entries(policies))('with %s', (policy, authorize) => {
     expect(forks).not.toMatch(/anns-fork|"ann"/)
   })
 
-  test('an answer to a hidden call is an answer to nothing, also from a page of the AI SDK', async () => {
+  test('an answer to a hidden call is an answer to nothing, also from a page of the AI SDK or a client of AG-UI', async () => {
     const { server, ids } = await withAnns(authorize)
     const part = { type: 'tool-refund', toolCallId: ids.callId, state: 'approval-responded' }
     const claim = { ...part, approval: { id: `${ids.callId}:1`, approved: true } }
     const answer = { id: ids.turnId, role: 'assistant', parts: [claim] }
-    const body = { id: 'ticket-1', messages: [answer], trigger: 'submit-message' }
-    const foreign = await ask(server.port, 'bob', named('uiSend'), ids, body)
+    const resume = [{ interruptId: `${ids.callId}:1`, status: 'resolved', payload: { approved: true } }]
     const empty = await startServer({ serve: { authenticate }, runtime: () => ({ authorize }) })
-    expect(foreign).toBe(await ask(empty.server.port, 'bob', named('uiSend'), ids, body))
-    expect(foreign).toMatch(/^HTTP 404/)
+    for (const [name, body] of [
+      ['uiSend', { id: 'ticket-1', messages: [answer], trigger: 'submit-message' }],
+      ['agUiRun', { threadId: 'ticket-1', runId: 'r1', messages: [], resume }],
+      ['agUiRun', { threadId: 'ticket-1', runId: 'r1', messages: [] }],
+    ] as const) {
+      const foreign = await ask(server.port, 'bob', named(name), ids, body)
+      expect(foreign).toBe(await ask(empty.server.port, 'bob', named(name), ids, body))
+      expect(foreign).toMatch(/^HTTP 404/)
+    }
   })
 })
 
@@ -203,6 +209,26 @@ describe('a permission that is taken away while a stream is open', () => {
     for (const stream of [bobs, anns]) stream.close()
   })
 
+  test.each(['uiSend', 'agUiRun'])('ends the stream of %s, and the turn goes on', async (name) => {
+    const allowed = new Set(['ann', 'bob'])
+    const { server, ids, runtime } = await withAnns(({ scope }) => allowed.has(userIn(scope)), hurried)
+    const body = {
+      uiSend: {
+        id: 'slow',
+        messages: [{ ...uiMessage, parts: [{ type: 'text', text: 'Slowly' }] }],
+        trigger: 'submit-message',
+      },
+      agUiRun: { threadId: 'slow', runId: 'r1', messages: [{ id: 'm1', role: 'user', content: 'Slowly' }] },
+    }[name]
+    const bobs = await openStream(server.port, 'bob', named(name), ids, '', body)
+    await vi.waitFor(() => expect(bobs.text()).toContain('One'), { timeout: 20_000 })
+    expect(bobs.isEnded()).toBe(false)
+    allowed.delete('bob')
+    await bobs.ended
+    expect(bobs.text()).toMatch(/There is no such conversation\."/)
+    expect(await runtime.as(scopeOf('ann')).conversation('slow').view()).toMatchObject({ phase: 'running' })
+  })
+
   test.each(['live', 'uiResume', 'flowLive'])('ends %s, and leaves the streams of others open', async (name) => {
     const allowed = new Set(['ann', 'bob'])
     const authorize: Authorize = ({ scope }) => allowed.has(userIn(scope))
@@ -239,13 +265,16 @@ async function openStream(
   route: Route,
   ids: Readonly<Record<string, string>>,
   query = '',
+  body?: unknown,
 ): Promise<Stream> {
   const id = route.path.startsWith('/flows/') ? ids['session']! : ids['conversation']!
   const values: Record<string, string> = { ...ids, flow: 'greeting', agent: 'helper', id }
   const path = route.path.replaceAll(/:(\w+)/g, (_, part: string) => encodeURIComponent(values[part]!))
   const leaving = new AbortController()
   const response = await fetch(`http://127.0.0.1:${port}${path}${query}`, {
-    headers: { authorization: `Bearer ${user}` },
+    method: route.method,
+    headers: { authorization: `Bearer ${user}`, ...(body === undefined ? {} : { 'content-type': 'application/json' }) },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     signal: leaving.signal,
   })
   expect(response.status).toBe(200)

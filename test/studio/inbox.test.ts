@@ -75,7 +75,7 @@ function story(tenant: string) {
   const as = (user: string) => studio.client(user, tenant)
   return {
     as,
-    open: async (path = '/inbox', options: { user?: string; width?: number } = {}) => {
+    open: async (path = '/inbox', options: Omit<NonNullable<Parameters<typeof studio.open>[1]>, 'tenant'> = {}) => {
       const page = await studio.open(path, { tenant, ...options })
       page.setDefaultTimeout(12_000)
       return page
@@ -123,6 +123,31 @@ studioTest('a person approves with edited arguments, and the log has both', asyn
     },
   ])
 })
+
+studioTest(
+  'an approval that comes again says that the same was done before, also where many are answered',
+  async () => {
+    const { as, open, ask } = story('again')
+    const first = await ask('v-1', 'refund', { orderId: 'o-17', cents: 5_000 })
+    const chat = as('ann').conversation('v-1')
+    await chat.approve(first)
+    await poll(async () => (await chat.view()).phase).toBe('idle')
+    const { turnId } = await chat.retry(undefined, { force: true })
+    expect(await chat.outcome(turnId)).toMatchObject({ status: 'waiting' })
+    await ask('v-2', 'refund', { orderId: 'o-18', cents: 100 })
+    const page = await open('/inbox', { expected: [/ERR_FAILED/] })
+    const row = page.getByRole('listitem').filter({ hasText: 'order o-17' })
+    await row.getByText('ran before').waitFor()
+    expect(await page.getByText('ran before').count()).toBe(1)
+    // It is said with the question, not only when the rest of the conversation has been read.
+    await page.route('**/conversations/v-1/view*', (route) => route.abort())
+    await row.getByRole('button').click()
+    await shows(page, 'An earlier variant ran the same: it was done.')
+    for (const box of await page.getByRole('checkbox', { name: /Select Refund/ }).all())
+      await box.check({ force: true })
+    await shows(page, '1 of them ran before')
+  },
+)
 
 studioTest(
   'with the keyboard alone a person goes through the list, denies with a reason, edits JSON and approves',

@@ -2,7 +2,7 @@
 import { useChat } from '@ai-sdk/react'
 import { type FormEvent, useEffect, useState } from 'react'
 import { isChatBusy, type OpenChat, openChat } from './open-chat.ts'
-import { Part } from './part.tsx'
+import { Ending, Part } from './part.tsx'
 
 /** Shows what the log has, then follows it. */
 export function Chat({ url, id }: { readonly url: string; readonly id: string }) {
@@ -43,8 +43,9 @@ function Messages({ open }: { readonly open: OpenChat }) {
         <article key={message.id} data-role={message.role}>
           {message.parts.map((part, index) => (
             // biome-ignore lint/suspicious/noArrayIndexKey: parts are only ever added at the end
-            <Part key={index} part={part} isBusy={isBusy} answer={chat.addToolApprovalResponse} />
+            <Part key={index} part={part} message={message} isBusy={isBusy} answer={chat.addToolApprovalResponse} />
           ))}
+          <Ending message={message} />
           {message.role === 'user' && !isBusy && (
             <button type="button" onClick={() => setEdited(message.id)}>
               Edit

@@ -7,6 +7,7 @@ const refund = defineTool({
   description: 'Pay an order back',
   input: z.object({ orderId: z.string(), cents: z.number().int() }),
   approval: 'required',
+  describe: ({ orderId, cents }) => `Refund ${(cents / 100).toFixed(2)} EUR for order ${orderId}`,
   run: async ({ cents }) => ({ paid: cents }),
 })
 

@@ -92,6 +92,8 @@ const refund = defineTool({
   input: z.object({ orderId: z.string(), cents: z.number().int().positive() }),
   // The call waits until a person approves it, however long that takes: perdure approve <conversation>
   approval: 'required',
+  // Shown to that person, wherever the call waits.
+  describe: ({ orderId, cents }) => \`Refund \${(cents / 100).toFixed(2)} EUR for order \${orderId}\`,
   // callId stays the same if this runs again: pass it to the payment as its idempotency key.
   run: async ({ orderId, cents }, turn) => ({ orderId, cents, receipt: turn.callId }),
 })
@@ -185,10 +187,7 @@ export const init = command({
     })
     const place = relative('.', folder)
     const start = existing
-      ? [
-          `npm install ${quoted(perdure.startsWith('file:') ? perdure : `perdure@${perdure}`)} zod`,
-          'npx perdure chat first --agent support',
-        ]
+      ? [installOf(existing, args.perdure === undefined ? null : perdure), 'npx perdure chat first --agent support']
       : ['npm install', 'npm start']
     const steps = [...(place === '' ? [] : [`cd ${quoted(place)}`]), ...start]
     output.result({ folder, files: Object.keys(files), next: steps }, () => [
@@ -201,6 +200,21 @@ export const init = command({
     return exitCodes.ok
   },
 })
+
+/** Installs what the project does not list yet. `told`: the package that was named, which takes the place of a listed one. */
+function installOf(
+  { dependencies, devDependencies }: { readonly [key: string]: unknown },
+  told: string | null,
+): string {
+  const listed = { ...Object(dependencies), ...Object(devDependencies) }
+  const perdure = told ?? (Object.hasOwn(listed, 'perdure') ? null : `^${packageVersion}`)
+  const named = perdure?.startsWith('file:') ? perdure : `perdure@${perdure}`
+  return [
+    'npm install',
+    ...(perdure === null ? [] : [quoted(named)]),
+    ...(Object.hasOwn(listed, 'zod') ? [] : ['zod']),
+  ].join(' ')
+}
 
 /** The package.json of a project that exists; null where there is none. */
 async function existingPackage(folder: string): Promise<{ readonly [key: string]: unknown } | null> {

@@ -1,10 +1,10 @@
+import { doneBeforeText } from '../../log/superseded.ts'
 import { type InboxItem, listStatuses } from '../../runtime/read/lists.ts'
 import { command, countOf, exitCodes } from '../command.ts'
 import { withTarget } from '../target/open-target.ts'
 import { targetArgs } from '../target/target-args.ts'
 import { ago, duration, table } from '../terminal/text.ts'
 import { commandLine, problemNotes, shortCallId } from '../transcript/command-line.ts'
-import { doneBefore } from '../transcript/pending-lines.ts'
 import { excerpt } from '../transcript/view-lines.ts'
 
 export const list = command({
@@ -107,7 +107,7 @@ export const inbox = command({
 function whatWaits(item: InboxItem): string {
   if (item.kind === 'flow') return `${item.flow} ${excerpt(item.args, false)}`
   const told = item.description === undefined ? '' : `: ${item.description}`
-  const before = item.doneBefore ? ` (${doneBefore[item.doneBefore.outcome]})` : ''
+  const before = item.doneBefore ? ` (${doneBeforeText[item.doneBefore.outcome]})` : ''
   return `${item.tool}${told}${before} ${excerpt(item.args, false)}`
 }
 

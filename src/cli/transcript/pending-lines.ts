@@ -1,5 +1,6 @@
 import type { Json } from '../../base/json.ts'
 import { findCall } from '../../log/state.ts'
+import { doneBeforeText } from '../../log/superseded.ts'
 import type { PendingItem, View } from '../../view/view.ts'
 import type { TargetArgs } from '../target/target-args.ts'
 import { duration, type SafeText, safe } from '../terminal/text.ts'
@@ -30,17 +31,11 @@ export function pendingLines(item: PendingItem, view: View, { colours, isFull, a
     // Marked, so that a line of a prompt cannot pass for a line of the program.
     ...more.map((row) => safe`${yellow('    │ ')}${row}`),
     ...(showsArguments ? [dim(`    arguments: ${excerpt(item.args, isWhole)}`)] : []),
-    ...(item.doneBefore ? [yellow(`    ${doneBefore[item.doneBefore.outcome]}`)] : []),
+    ...(item.doneBefore ? [yellow(`    ${doneBeforeText[item.doneBefore.outcome]}`)] : []),
     ...(item.leftOut ? [dim(`    ${leftOutText(item.leftOut)}`)] : []),
     ...commands.map((line) => safe`    ${cyan(line)}`),
   ]
 }
-
-export const doneBefore = {
-  done: 'The same was done in the variant before this one.',
-  failed: 'The same was tried in the variant before this one, and failed.',
-  unknown: 'The same was started in the variant before this one, and may have taken effect.',
-} as const
 
 const asks: Readonly<Record<PendingItem['kind'], string>> = {
   approval: 'needs approval',

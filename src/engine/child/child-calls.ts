@@ -9,11 +9,11 @@ import type { TurnEnded, UserMessage } from '../../log/events.ts'
 import {
   type CallState,
   type ConversationState,
-  cutShortText,
   findTurn,
   keptMessages,
   openTurn,
   type TurnState,
+  textWithEnd,
   usageOf,
 } from '../../log/state.ts'
 import { checkId } from '../../store/checks.ts'
@@ -121,9 +121,8 @@ function resultOf(turn: TurnState, reason: string | null): Json {
     if (end?.ok) return end.result
   }
   const text = (last?.parts ?? []).map((part) => (part.type === 'text' ? part.text : '')).join('')
-  const cutShort = last && cutShortText(last.finishReason)
   // The parent's model reads this text alone.
-  return cutShort ? `${text}\n[This answer was ${cutShort}.]` : text
+  return textWithEnd(text, last?.finishReason ?? null)
 }
 
 /** What a child agent is told: the one text of its arguments where that is all there is, else the arguments as JSON. */

@@ -4,6 +4,7 @@ import { PerdureError, packageVersion } from '../../base/errors/perdure-error.ts
 import { uuidV7 } from '../../base/uuid-v7.ts'
 import type { Client } from '../../client/create-client.ts'
 import type { TurnOutcome } from '../../engine/live/turn-outcome.ts'
+import { earlyFinish, textWithEnd } from '../../log/state.ts'
 import type { StateSigner } from '../../runtime/signed-states.ts'
 import { addInbox } from './inbox-tools.ts'
 import { loadServer } from './load-server.ts'
@@ -152,23 +153,28 @@ function told(conversation: string, turn: string, outcome: TurnOutcome | null): 
     return { content: [{ type: 'text', text }], structuredContent: { ...about, text } }
   }
   if (outcome.status === 'waiting') {
-    const pending = outcome.pending.map(({ callId, round, kind, tool, prompt }) => ({
-      callId,
-      round,
-      kind,
-      tool,
+    const pending = outcome.pending.map(({ callId, round, kind, tool, description, prompt, doneBefore }) => ({
+      ...{ callId, round, kind, tool },
+      ...(description === undefined ? {} : { description }),
       prompt,
+      ...(doneBefore ? { doneBefore } : {}),
     }))
     const text = `The agent waits for a person: ${JSON.stringify(pending)}. Answer with answer_waiting.`
     return { content: [{ type: 'text', text }], structuredContent: { ...about, text, pending } }
   }
   const object = outcome.status === 'completed' && outcome.object !== undefined ? { object: outcome.object } : {}
   const reason = outcome.reason === null ? {} : { reason: outcome.reason }
+  const early = outcome.finishReason === null ? null : earlyFinish(outcome.finishReason)
   const text = outcome.text || `The turn is ${outcome.status}.`
   const isError = outcome.status === 'failed' || outcome.status === 'cancelled'
   return {
-    content: [{ type: 'text', text }],
-    structuredContent: { ...about, text: outcome.text, ...object, ...reason },
+    content: [{ type: 'text', text: textWithEnd(text, early) }],
+    structuredContent: {
+      ...{ ...about, text: outcome.text },
+      ...(early === null ? {} : { finishReason: early }),
+      ...object,
+      ...reason,
+    },
     ...(isError ? { isError } : {}),
   }
 }

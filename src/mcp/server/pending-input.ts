@@ -2,10 +2,14 @@ import type { InputRequests } from '@modelcontextprotocol/server'
 import { InvalidAnswerError } from '../../base/errors/definition-errors.ts'
 import type { Json, JsonObject } from '../../base/json.ts'
 import type { Client } from '../../client/create-client.ts'
+import { doneBeforeText } from '../../log/superseded.ts'
 import type { PendingItem } from '../../view/view.ts'
 
 type Conversation = ReturnType<Client['conversation']>
-type Item = Pick<PendingItem, 'callId' | 'round' | 'kind' | 'tool' | 'args' | 'prompt' | 'schema' | 'description'>
+type Item = Pick<
+  PendingItem,
+  'callId' | 'round' | 'kind' | 'tool' | 'args' | 'prompt' | 'schema' | 'description' | 'doneBefore'
+>
 
 const mostItems = 10
 const maxShownArgs = 2_000
@@ -32,10 +36,11 @@ export function requestsFor(items: readonly Item[]): InputRequests {
   return Object.fromEntries(requests) as unknown as InputRequests
 }
 
-function messageOf({ kind, tool, args, prompt, description }: Item): string {
+function messageOf({ kind, tool, args, prompt, description, doneBefore }: Item): string {
   const said = description ?? (typeof prompt === 'string' ? prompt : JSON.stringify(prompt))
-  if (kind !== 'approval') return `${tool}: ${said}`.slice(0, maxShownArgs)
-  return `May ${tool} run? ${said} ${JSON.stringify(args).slice(0, maxShownArgs)}`
+  const before = doneBefore ? `${doneBeforeText[doneBefore.outcome]} ` : ''
+  if (kind !== 'approval') return `${before}${tool}: ${said}`.slice(0, maxShownArgs)
+  return `${before}May ${tool} run? ${said} ${JSON.stringify(args).slice(0, maxShownArgs)}`
 }
 
 /** The protocol takes flat objects; any other answer is asked for as the text of its JSON. */

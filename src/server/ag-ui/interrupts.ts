@@ -5,6 +5,7 @@ import { InvalidRequestError, ResumeIncompleteError } from '../../base/errors/se
 import type { Json, JsonObject } from '../../base/json.ts'
 import type { SuspensionKind } from '../../log/events.ts'
 import { findCall } from '../../log/state.ts'
+import { doneBeforeText } from '../../log/superseded.ts'
 import type { Answered } from '../../runtime/answer-call.ts'
 import type { Conversation } from '../../runtime/conversation.ts'
 import type { PendingItem, View } from '../../view/view.ts'
@@ -27,14 +28,17 @@ export function interruptsOf(view: View, answered: ReadonlySet<string>): Interru
   const open = interruptItems(view).filter(({ callId, round }) => !answered.has(roundId(callId, round)))
   return open.map((item) => {
     const { kind, tool, args, prompt, conversationId, callId, round, expiresAt, doneBefore } = item
-    const message = item.description ?? (typeof prompt === 'string' ? prompt : undefined)
+    const before = doneBefore ? doneBeforeText[doneBefore.outcome] : undefined
+    const said = item.description ?? (typeof prompt === 'string' ? prompt : undefined)
+    // Clients show the message, and need not look at the metadata.
+    const message = [before, said].filter((words) => words !== undefined).join(' ')
     const schema = kind === 'approval' ? approvalSchema : item.schema
     const isObject = typeof schema === 'object' && schema !== null && !Array.isArray(schema)
     return {
       id: roundId(callId, round),
       reason: kind === 'approval' ? 'tool_call' : 'input_required',
       toolCallId: callId,
-      ...(message === undefined ? {} : { message }),
+      ...(message === '' ? {} : { message }),
       ...(isObject ? { responseSchema: schema } : {}),
       ...(expiresAt === null ? {} : { expiresAt: new Date(expiresAt).toISOString() }),
       metadata: { kind, tool, args, prompt, conversationId, ...(doneBefore ? { doneBefore } : {}) },

@@ -10,6 +10,7 @@ export const model = scriptedModel(({ prompt }) => {
   if (last?.role === 'tool') return said.includes('paid') ? 'You have your money back.' : 'Then I leave it as it is.'
   if (said.includes('refund'))
     return { text: 'Let me ask.', calls: [{ tool: 'refund', args: { orderId: 'o-17', cents: 4900 } }] }
+  if (said.includes('a tale')) return { text: 'Once upon a', finishReason: 'length' }
   answers += 1
   const words = /slow (\d+)/.exec(said)?.[1]
   if (!words)

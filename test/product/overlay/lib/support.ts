@@ -8,6 +8,7 @@ const refund = defineTool({
   description: 'Pay an order back',
   input: z.object({ orderId: z.string(), cents: z.number().int() }),
   approval: 'required',
+  describe: ({ orderId, cents }) => `Refund ${(cents / 100).toFixed(2)} EUR for order ${orderId}`,
   // What the tool does to the world: a line in a file.
   run: async ({ cents }, turn) => {
     appendFileSync(process.env.EFFECTS ?? 'effects.txt', `${turn.conversationId}\n`)
