@@ -35,18 +35,9 @@ export async function pinnedPost(
   return { status: response.statusCode ?? 0, text: await readText(response, maxBytes) }
 }
 
-export type GuardedFetchOptions = {
-  readonly allowPrivate: boolean
-  /** A response with a longer body breaks off. */
-  readonly maxBytes: number
-}
-
-/**
- * A `fetch` that connects to the very address that was checked. Takes texts and bytes as bodies, follows no redirects, and its responses break off when they
- * are too long.
- */
+/** A `fetch` that connects to the very address that was checked. Takes texts and bytes as bodies, follows no redirects, and reads no more than is read of it. */
 export function guardedFetch(
-  { allowPrivate, maxBytes }: GuardedFetchOptions,
+  { allowPrivate }: Pick<Outgoing, 'allowPrivate'>,
   resolve: Resolve = resolveHost,
 ): (url: string | URL, init?: RequestInit) => Promise<Response> {
   return async (url, init = {}) => {
@@ -62,7 +53,7 @@ export function guardedFetch(
       given.append(rawHeaders[index]!, rawHeaders[index + 1]!)
     const hasBody = method !== 'HEAD' && ![101, 204, 205, 304].includes(status)
     if (!hasBody) response.resume()
-    return new Response(hasBody ? boundedBody(readChunks(response), maxBytes) : null, { status, headers: given })
+    return new Response(hasBody ? ReadableStream.from(readChunks(response)) : null, { status, headers: given })
   }
 }
 
@@ -72,27 +63,6 @@ async function* readChunks(response: IncomingMessage): AsyncGenerator<Uint8Array
   } finally {
     response.destroy()
   }
-}
-
-/** Pulls no more than its reader does, and fails past `maxBytes`. */
-export function boundedBody(chunks: AsyncIterator<Uint8Array>, maxBytes: number): ReadableStream<Uint8Array> {
-  let size = 0
-  return new ReadableStream<Uint8Array>(
-    {
-      async pull(controller) {
-        const { value, done } = await chunks.next()
-        if (done) return controller.close()
-        size += value.byteLength
-        if (size <= maxBytes) return controller.enqueue(value)
-        await chunks.return?.()
-        throw new Error(`the response is longer than ${maxBytes} bytes`)
-      },
-      async cancel() {
-        await chunks.return?.()
-      },
-    },
-    { highWaterMark: 0 },
-  )
 }
 
 /**

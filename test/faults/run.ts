@@ -17,6 +17,7 @@ const programs = {
   'flow-kills': { stores: ['sqlite', 'postgres'], shortRounds: 16 },
   provider: { stores: ['sqlite', 'postgres'], shortRounds: 104 },
   'mcp-kills': { stores: ['sqlite'], shortRounds: 6 },
+  'mcp-hostile': { stores: ['sqlite'], shortRounds: 2 },
   subscribers: { stores: ['sqlite', 'postgres'], shortRounds: 600 },
   'lost-acknowledgement': { stores: ['postgres'], shortRounds: 10 },
   fleet: { stores: ['postgres'], fullMinutes: 10 },

@@ -1,5 +1,3 @@
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { defineAgent } from '../../src/define/define-agent.ts'
@@ -9,7 +7,8 @@ import { memoryStore } from '../../src/store/memory/memory-store.ts'
 import { scriptedModel } from '../../src/testing/scripted-model.ts'
 import type { PendingItem } from '../../src/view/view.ts'
 import { pendingOf } from '../stories/pending-of.ts'
-import { type Attack, attackedMethods, attackKinds, hostileAnswer } from './hostile.ts'
+import { type Attack, attacksOf } from './hostile.ts'
+import { serveHostile } from './serve-hostile.ts'
 
 vi.setConfig({ testTimeout: 60_000 })
 
@@ -24,6 +23,11 @@ const options = {
   retry: { baseMs: 1, maxMs: 1 },
   defaults: { timeoutMs: 500 },
 } as const
+
+const stdio = {
+  command: process.execPath,
+  args: ['--disable-warning=ExperimentalWarning', join(import.meta.dirname, 'programs', 'hostile-stdio.ts')],
+}
 
 /** Two turns of an agent with these tools: each must end, or wait for a person. */
 async function survives(tools: McpTools): Promise<string[]> {
@@ -46,9 +50,10 @@ async function survives(tools: McpTools): Promise<string[]> {
         statuses.push(outcome.status)
         break
       }
-      const [item] = await pendingOf<PendingItem>(turn as never)
-      expect(item?.kind).toBe('approval')
-      await chat.deny(item!)
+      for (const item of await pendingOf<PendingItem>(turn as never)) {
+        if (item.kind === 'approval') await chat.deny(item)
+        else await chat.answer(item, { declined: true })
+      }
     }
   }
   const log = await chat.events()
@@ -57,87 +62,52 @@ async function survives(tools: McpTools): Promise<string[]> {
   return statuses
 }
 
-/** A server that attacks over HTTP, on a real socket. */
-async function serveHostile(attack: Attack): Promise<string> {
-  const server = createServer((incoming, outgoing) => void answer(incoming, outgoing, attack))
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  ends.push(async () => {
-    server.closeAllConnections()
-    await new Promise((resolve) => server.close(resolve))
-  })
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`
-}
-
-async function answer(incoming: IncomingMessage, outgoing: ServerResponse, attack: Attack): Promise<void> {
-  if (incoming.method !== 'POST') return void outgoing.writeHead(405).end()
-  const chunks: Buffer[] = []
-  for await (const chunk of incoming) chunks.push(chunk as Buffer)
-  const lines = hostileAnswer(JSON.parse(Buffer.concat(chunks).toString()) as never, attack)
-  if (lines.length === 0) return void outgoing.writeHead(202).end()
-  const isStream = attack.seed % 2 === 0 || lines.length > 1
-  outgoing.on('error', () => {})
-  outgoing.writeHead(200, { 'content-type': isStream ? 'text/event-stream' : 'application/json' })
-  for (const line of lines) {
-    if (line === 'endless') return endless(outgoing)
-    outgoing.write(isStream ? `event: message\ndata: ${line}\n\n` : line)
-  }
-  outgoing.end()
-}
-
-function endless(outgoing: ServerResponse): void {
-  const chunk = 'x'.repeat(65_536)
-  const more = (): void => {
-    while (!outgoing.destroyed && outgoing.write(chunk));
-    if (!outgoing.destroyed) outgoing.once('drain', more)
-  }
-  more()
-}
-
-/** Small and deterministic: the same seed makes the same attacks. */
-function attacks(seed: number, count: number): Attack[] {
-  let state = seed
-  const next = (): number => {
-    state = (state * 1_103_515_245 + 12_345) % 2_147_483_648
-    // The low bits of such numbers repeat.
-    return Math.floor(state / 65_536)
-  }
-  const all = attackKinds.map((kind): Attack => ({ kind, method: 'tools/list', seed: next() % 8 }))
-  return [
-    ...all,
-    ...Array.from(
-      { length: count },
-      (): Attack => ({
-        kind: attackKinds[next() % attackKinds.length]!,
-        method: attackedMethods[next() % attackedMethods.length]!,
-        seed: next() % 12,
-      }),
-    ),
-  ]
+async function urlOf(attack: Attack): Promise<string> {
+  const server = await serveHostile()
+  ends.push(() => server.close())
+  return server.urlOf(attack)
 }
 
 describe('a hostile server costs errors of calls, bounded memory, and never the conversation', () => {
-  test.each(attacks(7, 12))('over HTTP: $kind in $method (seed $seed)', async (attack) => {
+  test.each(attacksOf(7, 12))('over HTTP: $kind in $method (seed $seed)', async (attack) => {
     const before = process.memoryUsage().rss
-    const url = await serveHostile(attack)
+    const url = await urlOf(attack)
     expect(await survives(mcpTools({ url, allowPrivateAddresses: true }, options))).toEqual(['completed', 'completed'])
     expect(process.memoryUsage().rss - before).toBeLessThan(300 * 1024 * 1024)
   })
 
   test.each([
-    ...['endless', 'wrong_json', 'giant_result', 'deep', 'giant_list'].map((kind) => `tools/list ${kind} 1`),
+    ...['endless', 'wrong_json', 'giant_result', 'deep', 'giant_list', 'flood_pings', 'flood_invalid'].map(
+      (kind) => `tools/list ${kind} 1`,
+    ),
     ...['endless', 'odd_question'].map((kind) => `tools/call ${kind} 8`),
   ])('over stdio: %s', async (attack) => {
-    const args = ['--disable-warning=ExperimentalWarning', join(import.meta.dirname, 'programs', 'hostile-stdio.ts')]
-    const tools = mcpTools(
-      { command: process.execPath, args, env: { ATTACK: attack } },
-      { ...options, connectTimeoutMs: 2_000 },
-    )
+    const tools = mcpTools({ ...stdio, env: { ATTACK: attack } }, { ...options, connectTimeoutMs: 2_000 })
     expect(await survives(tools)).toEqual(['completed', 'completed'])
+  })
+
+  test.each([
+    ['flood_pings', 'does not read what it asks for'],
+    ['flood_notifications', 'sends more messages than it may'],
+    ['flood_answers', 'sends more messages than it may'],
+    ['flood_invalid', 'sends more messages than it may'],
+  ] as const)('one that floods (%s) is let go before its time is over', async (kind, problem) => {
+    const attack = { kind, method: 'tools/list', seed: 1 }
+    const env = { ATTACK: `tools/list ${kind} 1` }
+    for (const server of [
+      { url: await urlOf(attack), allowPrivateAddresses: true },
+      { ...stdio, env },
+    ]) {
+      const tools = mcpTools(server, { name: 'evil', connectTimeoutMs: 50_000 })
+      ends.push(() => tools.close())
+      expect(await tools.list()).toEqual([])
+      expect(tools.status()).toMatchObject({ isConnected: false, problem: expect.stringContaining(problem) })
+    }
   })
 
   test('what it lists is left out with a reason', async () => {
     const reasons = async (kind: Attack['kind']) => {
-      const url = await serveHostile({ kind, method: 'tools/list', seed: 1 })
+      const url = await urlOf({ kind, method: 'tools/list', seed: 1 })
       const tools = mcpTools({ url, allowPrivateAddresses: true }, { ...options, connectTimeoutMs: 5_000 })
       ends.push(() => tools.close())
       await tools.list()

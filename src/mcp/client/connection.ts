@@ -4,6 +4,7 @@ import { McpServerError } from '../../base/errors/runtime-errors.ts'
 import type { JsonObject } from '../../base/json.ts'
 import { errorText } from '../../base/redact/redactor.ts'
 import { validateOutside } from '../../define/validate.ts'
+import { boundMessages } from './bound-messages.ts'
 import { loadClient } from './load-client.ts'
 import { Secrets } from './secrets.ts'
 import { isProcess, type McpAddress, type McpProcess } from './server-address.ts'
@@ -87,6 +88,13 @@ export class McpConnection {
     const { Client } = await loadClient()
     try {
       const transport = await openTransport(this.#server, this.secrets)
+      const bound = boundMessages(transport, () => {
+        if (this.#client === client) this.#lost(bound.excess!)
+        const { pid } = transport as { readonly pid?: number | null }
+        client.close().catch(() => {})
+        // A process that is asked to end could write on until then.
+        if (pid) process.kill(pid, 'SIGKILL')
+      })
       const client = new Client(
         { name: 'perdure', version: packageVersion },
         {
@@ -100,14 +108,14 @@ export class McpConnection {
       // Servers of the older protocol ask within a connection, which could not wait for weeks.
       client.setRequestHandler('elicitation/create', async () => ({ action: 'decline' as const }))
       // What it complains of also fails the call that it is about.
-      client.onerror = () => {}
+      client.onerror = () => bound.invalid()
       const timeout = AbortSignal.timeout(connectTimeoutMs)
       try {
         await client.connect(transport, { signal: timeout, timeout: connectTimeoutMs })
       } catch (error) {
         await client.close().catch(() => {})
         await transport.close().catch(() => {})
-        throw error
+        throw bound.excess === null ? error : new Error(bound.excess)
       }
       client.onclose = () => {
         if (this.#client === client) this.#lost('it closed the connection')
@@ -148,10 +156,11 @@ export class McpConnection {
     const { name } = this.#options
     if (PerdureError.isInstance(error)) return error
     const { ProtocolError, SdkError, SdkErrorCode } = await loadClient()
-    const said = this.quoted(error)
+    const isOurs = this.#client === client
+    // One that was let go is not to blame itself.
+    const said = isOurs || !this.#problem ? this.quoted(error) : this.#problem
     if (error instanceof ProtocolError) return new McpServerError(name, `refused: ${said}`)
     const isTimeout = SdkError.isInstance(error) && error.code === SdkErrorCode.RequestTimeout
-    const isOurs = this.#client === client
     if (isOurs && (!isTimeout || this.#inFlight <= 1)) {
       this.#lost(said)
       await client.close().catch(() => {})

@@ -1,13 +1,9 @@
 import type { Transport } from '@modelcontextprotocol/client'
-import { boundedBody, guardedFetch } from '../../base/pinned-request.ts'
+import { guardedFetch } from '../../base/pinned-request.ts'
+import { boundedResponse, maxMessageBytes } from './bounded-response.ts'
 import { loadClient, loadStdio } from './load-client.ts'
 import type { Secrets } from './secrets.ts'
 import { isProcess, type McpAddress, type McpProcess } from './server-address.ts'
-
-/** The most of one message from a process, and of one response. */
-const maxMessageBytes = 4 * 1024 * 1024
-/** The most of one response of an address: a stream may have many messages. */
-const maxResponseBytes = 16 * 1024 * 1024
 
 /** A new connection to the server, not yet open. */
 export async function openTransport(server: McpProcess | McpAddress, secrets: Secrets): Promise<Transport> {
@@ -31,15 +27,14 @@ async function httpTransport(server: McpAddress, secrets: Secrets): Promise<Tran
   const url = new URL(server.url)
   secrets.add([...url.searchParams.values()])
   const { StreamableHTTPClientTransport } = await loadClient()
-  const limits = { allowPrivate: allowPrivateAddresses, maxBytes: maxResponseBytes }
-  const send = server.fetch ? boundedFetch(server.fetch) : guardedFetch(limits)
+  const send = server.fetch ?? guardedFetch({ allowPrivate: allowPrivateAddresses })
   return new StreamableHTTPClientTransport(url, {
     fetch: async (target, init) => {
       const own = typeof headers === 'function' ? await headers() : headers
       secrets.add(Object.values(own))
       const all = new Headers(init?.headers)
       for (const [name, value] of Object.entries(own)) all.set(name, value)
-      return await send(target, { ...init, headers: all, redirect: 'manual' })
+      return boundedResponse(await send(target, { ...init, headers: all, redirect: 'manual' }))
     },
     // A connection that breaks is made again by us, with pauses that are ours.
     reconnectionOptions: {
@@ -49,15 +44,4 @@ async function httpTransport(server: McpAddress, secrets: Secrets): Promise<Tran
       maxRetries: 0,
     },
   })
-}
-
-/** A fetch of the application connects as it likes; its responses have the same limit. */
-function boundedFetch(send: NonNullable<McpAddress['fetch']>): NonNullable<McpAddress['fetch']> {
-  return async (url, init) => {
-    const response = await send(url, init)
-    const chunks = response.body?.[Symbol.asyncIterator]()
-    if (!chunks) return response
-    const { status, statusText, headers } = response
-    return new Response(boundedBody(chunks, maxResponseBytes), { status, statusText, headers })
-  }
 }

@@ -1,4 +1,4 @@
-import { hostileAnswer, readAttack } from '../hostile.ts'
+import { type Flood, hostileAnswer, neverReads, readAttack } from '../hostile.ts'
 
 /** A hostile server on standard output: ATTACK says how it answers. */
 const attack = readAttack(process.env['ATTACK'] ?? '')
@@ -9,7 +9,8 @@ process.stdin.on('data', (chunk) => {
   rest = lines.pop() ?? ''
   for (const line of lines) {
     for (const part of hostileAnswer(JSON.parse(line), attack)) {
-      if (part === 'endless') endless()
+      if (typeof part === 'object') pour(part)
+      else if (part === 'failure') process.exit(1)
       else process.stdout.write(`${part}\n`)
     }
   }
@@ -17,8 +18,11 @@ process.stdin.on('data', (chunk) => {
 process.stdin.on('end', () => process.exit(0))
 process.stdout.on('error', () => process.exit(0))
 
-function endless(): void {
-  const chunk = 'x'.repeat(65_536)
+function pour({ flood, everyMs }: Flood): void {
+  if (everyMs !== undefined) return void setInterval(() => process.stdout.write(flood), everyMs)
+  // Its pipe fills with what nobody reads. It ends when it can no longer write.
+  if (neverReads(attack)) process.stdin.removeAllListeners('end').pause()
+  const chunk = flood.repeat(Math.ceil(65_536 / flood.length))
   const more = (): void => {
     while (process.stdout.write(chunk));
     process.stdout.once('drain', more)
