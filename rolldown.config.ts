@@ -34,6 +34,7 @@ const chunks: readonly { readonly name: string; readonly entry: string; readonly
   { name: 'server', entry: 'server/index' },
   { name: 'telemetry', entry: 'telemetry/index' },
   { name: 'mcp', entry: 'mcp/index' },
+  { name: 'records', entry: 'langgraph/index', alsoReachedBy: 'openai-agents/index' },
   { name: 'langgraph', entry: 'langgraph/index' },
   { name: 'openai-agents', entry: 'openai-agents/index' },
 ]

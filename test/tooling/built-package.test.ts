@@ -75,6 +75,10 @@ test('the hooks need nothing but React', () => {
   expect(reached('./dist/react/index.js').packages).toEqual(['react'])
 })
 
+test('sessions of OpenAI Agents need nothing that is not a part of Node', () => {
+  expect(reached('./dist/openai-agents/index.js').packages.filter((name) => !name.startsWith('node:'))).toEqual([])
+})
+
 test('the command loads nothing before it has looked at the version of Node', () => {
   expect(reached(bin.perdure)).toEqual({ files: ['cli/main.js'], packages: [] })
 })

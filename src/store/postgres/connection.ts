@@ -128,3 +128,6 @@ export function quoteSchema(schema: string): string {
   checkSchemaName(schema)
   return `"${schema}"`
 }
+
+/** Of a `Client` of `pg`; missing in its types. */
+export type Unreferenced = { ref(): void; unref(): void }

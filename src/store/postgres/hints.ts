@@ -3,7 +3,7 @@ import type { Client, QueryConfig } from 'pg'
 import { pause } from '../../base/abort.ts'
 import type { Logger } from '../../base/logger.ts'
 import type { Unsubscribe, WakeHint, WorkerHere } from '../store.ts'
-import { loadPg, socketOf, withTimeout } from './connection.ts'
+import { loadPg, socketOf, type Unreferenced, withTimeout } from './connection.ts'
 import { type Announcement, announceMs, announcementOf, Takers, tokenOf } from './takers.ts'
 
 export type HintChannelOptions = {
@@ -230,9 +230,6 @@ export class HintChannel {
     else for (const { worker } of this.#workers.values()) this.#tell(announcementOf(worker))
   }
 }
-
-/** Missing in the types of `pg`. */
-type Unreferenced = { ref(): void; unref(): void }
 
 /** A NOTIFY payload must be shorter than 8,000 bytes. */
 const maxPayloadBytes = 7_900

@@ -1,3 +1,6 @@
+import { execFile } from 'node:child_process'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
 import pg from 'pg'
 import { afterEach, expect, inject, test } from 'vitest'
 import { until } from '../../../test/stories/until.ts'
@@ -6,6 +9,7 @@ import { silentLogger } from '../../base/logger.ts'
 import { maxTextBytes } from '../live-bus.ts'
 import { PostgresLiveBus } from './live-bus.ts'
 
+const run = promisify(execFile)
 const closing: (() => Promise<unknown>)[] = []
 
 afterEach(async () => {
@@ -95,4 +99,21 @@ test('a connection that is cut or goes silent is replaced, and the node hears th
   expect(b.heard[0]![1]).toBe('after the cut')
   await proxy.close()
   await until(async () => !(await b.link.send([{ to: null, text: 'into the void' }])))
+})
+
+test('a process that only closes the bus waits until it is closed (postgres)', async () => {
+  const program = `
+    import { PostgresLiveBus } from ${JSON.stringify(join(import.meta.dirname, 'live-bus.ts'))}
+    const logger = { debug() {}, info() {}, warn() {}, error() {} }
+    const bus = new PostgresLiveBus({ connectTimeoutMs: 5_000, answerTimeoutMs: 5_000, hintCheckMs: 200, logger,
+      connectionString: process.env.DATABASE_URL, schema: '${newSchema()}' })
+    const busy = setInterval(() => {}, 1_000)
+    await new Promise((connected) => bus.join({ message() {}, connected }).open())
+    clearInterval(busy)
+    await bus.close()
+    console.log('closed')
+  `
+  const env = { ...process.env, DATABASE_URL: inject('postgresUrl') }
+  const { stdout } = await run(process.execPath, ['--input-type=module', '-e', program], { env })
+  expect(stdout).toBe('closed\n')
 })

@@ -2,7 +2,7 @@ import { createHash, randomBytes } from 'node:crypto'
 import type { Client, QueryConfig } from 'pg'
 import { pause } from '../../base/abort.ts'
 import { type LiveBus, type LiveLink, type LiveMessage, type LiveReceiver, maxTextBytes } from '../live-bus.ts'
-import { loadPg, socketOf, withTimeout } from './connection.ts'
+import { loadPg, socketOf, type Unreferenced, withTimeout } from './connection.ts'
 import type { HintChannelOptions } from './hints.ts'
 
 const reconnectDelaysMs = [50, 200, 1_000, 3_000]
@@ -68,7 +68,8 @@ export class PostgresLiveBus implements LiveBus {
     this.#isOpened = false
     const client = this.#client
     this.#client = null
-    if (!client) return
+    if (!client) return // Otherwise a process that has nothing else to do would end here, in the middle of closing.
+    ;(client as Client & Unreferenced).ref()
     await Promise.race([client.end().catch(() => {}), pause(closeWithinMs, { unref: true })])
     socketOf(client)?.destroy()
   }
@@ -145,7 +146,7 @@ export class PostgresLiveBus implements LiveBus {
     client.on('end', () => onDown())
     client.on('notification', ({ channel, payload }) => this.#receive(channel, payload ?? ''))
     await client.connect()
-    ;(client as Client & { unref(): void }).unref()
+    ;(client as Client & Unreferenced).unref()
     // What is live must not wait for the disk.
     if (!(await this.#query(client, { text: 'SET synchronous_commit = off' })))
       throw new Error('the server did not answer')
