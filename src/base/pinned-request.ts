@@ -2,6 +2,7 @@ import { lookup } from 'node:dns/promises'
 import { request as httpRequest, type IncomingMessage } from 'node:http'
 import { request as httpsRequest } from 'node:https'
 import { BlockList, isIP } from 'node:net'
+import { Readable } from 'node:stream'
 
 /** Which addresses a request may go to, and how it is made. */
 type Outgoing = {
@@ -53,8 +54,13 @@ export function guardedFetch(
       given.append(rawHeaders[index]!, rawHeaders[index + 1]!)
     const hasBody = method !== 'HEAD' && ![101, 204, 205, 304].includes(status)
     if (!hasBody) response.resume()
-    return new Response(hasBody ? ReadableStream.from(readChunks(response)) : null, { status, headers: given })
+    return new Response(hasBody ? streamOf(readChunks(response)) : null, { status, headers: given })
   }
+}
+
+/** Reads no more than its reader does. The types of browsers have no `ReadableStream.from`. */
+function streamOf(chunks: AsyncGenerator<Uint8Array>): ReadableStream<Uint8Array<ArrayBuffer>> {
+  return Readable.toWeb(Readable.from(chunks, { highWaterMark: 1 })) as ReadableStream<Uint8Array<ArrayBuffer>>
 }
 
 async function* readChunks(response: IncomingMessage): AsyncGenerator<Uint8Array> {

@@ -63,6 +63,13 @@ export function conversationHandle(
     return found
   }
 
+  /** What is read of the log, unless the id is that of a session. Both are read at once. */
+  async function ofConversation<T>(read: () => Promise<T>): Promise<T> {
+    const [record, found] = await Promise.allSettled([recordOf(), read()])
+    for (const { status, reason } of [record, found] as PromiseRejectedResult[]) if (status === 'rejected') throw reason
+    return (found as PromiseFulfilledResult<T>).value
+  }
+
   /** Null when there is none. Throws where the id is that of a session. */
   async function recordOf(): Promise<ConversationRecord | null> {
     const record = await store.getConversation(id)
@@ -255,22 +262,10 @@ export function conversationHandle(
       const pause = isNow ? await node.pauses.ofConversation(ref, agentOf) : null
       return pause ? { ...view, paused: { at: pause.at } } : view
     },
-    async history(page) {
-      await recordOf()
-      return history(store, id, page)
-    },
-    async events(range) {
-      await recordOf()
-      return readEvents(store, id, range)
-    },
-    async modelCalls(range) {
-      await recordOf()
-      return store.modelCalls(id, range)
-    },
-    async explain(modelCall) {
-      await recordOf()
-      return explainLog(store, id, { evictions: readEvictions(modelCall) })
-    },
+    history: (page) => ofConversation(() => history(store, id, page)),
+    events: (range) => ofConversation(() => readEvents(store, id, range)),
+    modelCalls: (range) => ofConversation(() => store.modelCalls(id, range)),
+    explain: (modelCall) => ofConversation(async () => explainLog(store, id, { evictions: readEvictions(modelCall) })),
     watch: (options) => watch(watched, options),
 
     async fork(given) {
@@ -285,14 +280,8 @@ export function conversationHandle(
       await store.fork(id, newId, options)
       return conversationHandle(runtime, identity, newId, name ?? agentName) as never
     },
-    async forks(page) {
-      await recordOf()
-      return listedForks(store, id, page)
-    },
-    async lineage(options) {
-      await recordOf()
-      return lineageOf(store, id, options)
-    },
+    forks: (page) => ofConversation(() => listedForks(store, id, page)),
+    lineage: (options) => ofConversation(() => lineageOf(store, id, options)),
 
     async continue() {
       runtime.assertOpen()

@@ -30,6 +30,9 @@ export async function readConversationState({ id, agent, state }: Where): Promis
   return readState(agent.state, folded.appState?.values, { agent: agent.name, conversationId: id })
 }
 
+/** How often a change is computed again because its log grew. Each time another writer got ahead; only one that the function itself starts gets ahead for ever. */
+const mostTries = 100
+
 /**
  * Changes the state of a conversation, and resolves with the state after it, when it is durable. What it is computed on may change meanwhile: then it is
  * computed again.
@@ -44,7 +47,7 @@ export async function setConversationState(
   const given = checkedUpdate(update)
   const definition = agent.state
   if (!definition) throw new StateRefusedError(`the agent '${agent.name}' has no 'state'; define it with one`)
-  for (;;) {
+  for (let tries = 0; tries < mostTries; tries++) {
     // A store that may send a change twice must not have the second refused: it would be computed again, and made twice.
     const keyed = key === undefined ? { resendKey: `state/${uuidV7()}` } : { key: `state/${key}`, digest: 'setState' }
     const folded = await existing(id, state)
@@ -65,6 +68,8 @@ export async function setConversationState(
     // A key that was used before: the state has its change already.
     if (result.ok) return readConversationState({ id, agent, store, state })
   }
+  const why = `the log of '${id}' grew ${mostTries} times while the change was computed`
+  throw new StateRefusedError(`${why}; do not write to the conversation in the function that computes it`)
 }
 
 async function existing(id: string, state: () => Promise<ConversationState>): Promise<ConversationState> {

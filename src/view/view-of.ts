@@ -6,7 +6,14 @@ import { callPhase, deadlineOf, effectiveArgs } from '../log/call-phase.ts'
 import { childCalls, childIdOf } from '../log/child-call.ts'
 import { callPosition } from '../log/fold-call.ts'
 import { phaseOf } from '../log/fsm-state.ts'
-import { type CallState, type ConversationState, openTurn, type TurnState, type UserItem } from '../log/state.ts'
+import {
+  type CallState,
+  type ConversationState,
+  type NoteItem,
+  openTurn,
+  type TurnState,
+  type UserItem,
+} from '../log/state.ts'
 import { doneBefore } from '../log/superseded.ts'
 import { shownBytes, trimState } from '../log/trim-state.ts'
 import { type LiveParts, noChildren, nothingLive, viewPhase } from './live-events.ts'
@@ -27,7 +34,7 @@ export function viewOf(conversationId: string, log: ConversationState, live: Liv
     activity: phase === 'running' ? live.activity : null,
     ...problemOf(conversationId, log),
     messages,
-    notes: log.notes ?? [],
+    notes: notesSince(log, messages[0]),
     ...(log.notesLeftOut === undefined ? {} : { notesLeftOut: log.notesLeftOut }),
     before: log.hasOlder ? (messages[0]?.seq ?? log.lastSeq + 1) : null,
     pending: [...pendingItems(conversationId, log), ...children.pending],
@@ -36,6 +43,11 @@ export function viewOf(conversationId: string, log: ConversationState, live: Liv
     progress: runningProgress(log, live.progress),
     log,
   }
+}
+
+/** The notes that no older page has. */
+function notesSince({ notes = [], hasOlder }: ConversationState, first: ViewMessage | undefined): readonly NoteItem[] {
+  return hasOlder && first ? notes.filter(({ seq }) => seq > first.seq) : notes
 }
 
 function problemOf(conversationId: string, log: ConversationState): Pick<View, 'problem'> {

@@ -20,7 +20,7 @@ export type View = {
   /** Since when no process takes the conversation, because it, its agent or its tenant is paused. As of when the view was read. */
   readonly paused?: { readonly at: number }
   readonly messages: readonly ViewMessage[]
-  /** The newest notes of the application, oldest first; `seq` places them among the messages. A note may also be on the page before the view. */
+  /** The newest notes of the application, oldest first; `seq` places them among the messages. While the view has no messages, the page before it has them too. */
   readonly notes: readonly NoteItem[]
   /** Set when older notes were left out for their size: the `seq` of the newest of them. `events` has them all. */
   readonly notesLeftOut?: number

@@ -32,7 +32,7 @@ export const attackKinds = [
   'failure',
 ] as const
 
-export const attackedMethods = ['initialize', 'tools/list', 'tools/call'] as const
+const attackedMethods = ['initialize', 'tools/list', 'tools/call'] as const
 
 /** What is written without end. */
 export type Flood = { readonly flood: string; readonly everyMs?: number }

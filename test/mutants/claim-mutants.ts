@@ -1,9 +1,8 @@
 import type { Case, Mutant } from './mutant.ts'
 
 const claims = (test: string): Case => ({ file: 'src/engine/lease/claims.test.ts', test })
-const worker = (test: string): Case => ({ file: 'src/engine/lease/worker.test.ts', test })
+const search = (test: string): Case => ({ file: 'src/engine/lease/work-search.test.ts', test })
 const orphaned = (test: string): Case => ({ file: 'test/stories/leases-orphaned.test.ts', test })
-const hintsTold = (test: string): Case => ({ file: 'src/runtime/hints-told.test.ts', test })
 const takers = (test: string): Case => ({ file: 'src/store/postgres/takers.test.ts', test })
 const hints = (test: string): Case => ({ file: 'src/store/postgres/hints.test.ts', test })
 const postgres = (test: string): Case => ({ file: 'src/store/postgres/postgres-store.test.ts', test })
@@ -41,35 +40,35 @@ const planted: readonly (readonly [name: string, file: string, find: string, rep
     'src/engine/lease/work-search.ts',
     '...(only ? { except: skipped, only } : { except: [...skipped, ...held] }),',
     'except: [...skipped, ...held],',
-    worker(naming),
+    search(naming),
   ],
   [
     'what is worked on here is claimed anew when its lease has lapsed',
     'src/engine/lease/work-search.ts',
     'except: [...skipped, ...held]',
     'except: skipped',
-    worker('asks for its own flows, and for as many as there is room for'),
+    search('asks for its own flows, and for as many as there is room for'),
   ],
   [
     'what is heard of as a search ends is not looked for',
     'src/engine/lease/work-search.ts',
     'this.#looking = null',
     'void Promise.resolve().then(() => void (this.#looking = null))',
-    hintsTold('a hint lets a worker find a session, and tells callers that wait for it elsewhere'),
+    search('misses nothing that is heard of just as a search ends'),
   ],
   [
     'what another process was named for is not looked for later',
     'src/engine/lease/worker.ts',
     'else if (taker !== null) this.#search.lookLater()',
     '',
-    worker(naming),
+    search(naming),
   ],
   [
     'what was named past the room is forgotten',
     'src/engine/lease/work-search.ts',
     'if (only && only.length > room) this.#worker.onFull()',
     '',
-    worker('for named conversations takes no more than there is room for, and the others when there is'),
+    search('for named conversations takes no more than there is room for, and the others when there is'),
   ],
   [
     'postgres: what is to be left alone is taken',

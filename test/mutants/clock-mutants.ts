@@ -39,6 +39,39 @@ export const clockMutants: readonly Mutant[] = [
     killedBy: [conformance('leaves due conversations due, and the others asleep')],
   },
   {
+    name: 'clocks: memory: a first query does not look for leases that are too long',
+    edits: [
+      {
+        file: 'src/store/memory/memory-tables.ts',
+        find: "(wakeAt <= columns.updatedAt || isTooLong || (isHeld && news === 'back'))",
+        replace: "(wakeAt <= columns.updatedAt || (isHeld && news === 'back'))",
+      },
+    ],
+    killedBy: [conformance('is noticed by a first query only from a lease that no process could have')],
+  },
+  {
+    name: 'clocks: memory: a first query wakes whatever is held',
+    edits: [
+      {
+        file: 'src/store/memory/memory-tables.ts',
+        find: "(wakeAt <= columns.updatedAt || isTooLong || (isHeld && news === 'back'))",
+        replace: '(wakeAt <= columns.updatedAt || isTooLong || isHeld)',
+      },
+    ],
+    killedBy: [conformance('is not assumed by a first query that finds a lease of the usual length')],
+  },
+  {
+    name: 'clocks: memory: what is held sleeps on until the clock has caught up',
+    edits: [
+      {
+        file: 'src/store/memory/memory-tables.ts',
+        find: "(wakeAt <= columns.updatedAt || isTooLong || (isHeld && news === 'back'))",
+        replace: '(wakeAt <= columns.updatedAt || isTooLong)',
+      },
+    ],
+    killedBy: [conformance('makes a held conversation due once its lease lapses, whenever it was to wake')],
+  },
+  {
     name: 'clocks: memory: a quarantine is cut as a lease',
     edits: [
       {

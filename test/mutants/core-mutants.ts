@@ -5,6 +5,16 @@ const flaky = (test: string): Case => ({ file: 'test/stories/working-sets-flaky-
 /** Bugs in the core that no test found when random ones were drawn: a failed condition, a dropped check, an end of a loop. */
 export const coreMutants: readonly Mutant[] = [
   {
+    name: 'a summary of a deleted conversation is shown in the one that has its name now',
+    edits: [{ file: 'src/engine/turn/background-calls.ts', find: 'if (memory.origin !== origin) return', replace: '' }],
+    killedBy: [
+      {
+        file: 'test/stories/context-summary.test.ts',
+        test: 'that is acknowledged after its conversation was deleted does not come back either',
+      },
+    ],
+  },
+  {
     name: 'a read that fails counts as a store that is closed, and what runs is let go',
     edits: [
       {

@@ -5,7 +5,7 @@ const sqlite = (test: string): Case => ({ file: 'src/store/sqlite/sqlite-store.t
 const memory = (test: string): Case => ({ file: 'src/store/memory/memory-store.test.ts', test })
 const tables = (test: string): Case => ({ file: 'src/store/postgres/limit-tables.test.ts', test })
 const paused = (test: string): Case => ({ file: 'test/stories/pauses.test.ts', test })
-const worker = (test: string): Case => ({ file: 'src/engine/lease/worker.test.ts', test })
+const search = (test: string): Case => ({ file: 'src/engine/lease/work-search.test.ts', test })
 const node = (test: string): Case => ({ file: 'test/stories/nodes.test.ts', test })
 
 export const fleetMutants: readonly Mutant[] = [
@@ -73,7 +73,7 @@ export const fleetMutants: readonly Mutant[] = [
         replace: "return this.#state === 'handing_over' && false",
       },
     ],
-    killedBy: [worker('while it drains, it takes nothing, though there is time left for what it holds')],
+    killedBy: [search('while it drains, it takes nothing, though there is time left for what it holds')],
   },
   {
     name: 'steering: a node that drains hands nothing over',
@@ -95,7 +95,7 @@ export const fleetMutants: readonly Mutant[] = [
         replace: '',
       },
     ],
-    killedBy: [worker('while it drains, others do not name this process')],
+    killedBy: [search('while it drains, others do not name this process')],
   },
   {
     name: 'steering: the search stops at the same tenant each time (sqlite)',

@@ -119,8 +119,8 @@ const planted: readonly (readonly [name: string, file: string, find: string, rep
   [
     'an answer that was cut off looks complete to a parent agent',
     'src/engine/child/child-calls.ts',
-    'return cutShort ? `${text}\\n[This answer was ${cutShort}.]` : text',
-    'return cutShort ? text : text',
+    'return textWithEnd(text, last?.finishReason ?? null)',
+    'return text',
     finish('says so to the model of a parent agent'),
   ],
   [

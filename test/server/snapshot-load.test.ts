@@ -16,14 +16,7 @@ test('a snapshot that cannot be loaded is a 503 to try again, which says nothing
   const runtime = createRuntime({ agents, store, persistence, logger: silentLogger })
   const authenticate = () => ({ user: 'ann', assigns: {}, system: false }) as Scope
   const handler = createHandler(runtime, { authenticate, logger: silentLogger })
-  const send = () =>
-    handler(
-      new Request('http://localhost/conversations/c1/messages', {
-        method: 'POST',
-        headers: { 'content-type': 'application/json', host: 'localhost' },
-        body: JSON.stringify({ message: 'Hi', agent: 'helper', key: 'one' }),
-      }),
-    )
+  const send = () => post(handler, '/conversations/c1/messages', { message: 'Hi', agent: 'helper', key: 'one' })
   const refused = await send()
   expect(refused.status).toBe(503)
   const problem = await refused.text()
@@ -36,3 +29,30 @@ test('a snapshot that cannot be loaded is a 503 to try again, which says nothing
   await runtime.close({ drainMs: 0 })
   await store.close()
 })
+
+test('to continue what has no log is a 404 and loads nothing: only a message restores', async () => {
+  const store = memoryStore()
+  const agents = [defineAgent({ name: 'helper', model: scriptedModel('Hello.') })]
+  let loads = 0
+  const loadState = () => {
+    loads += 1
+    return null
+  }
+  const persistence = { persistState: () => {}, loadState }
+  const runtime = createRuntime({ agents, store, persistence, logger: silentLogger })
+  const authenticate = () => ({ user: 'ann', assigns: {}, system: false }) as Scope
+  const handler = createHandler(runtime, { authenticate, logger: silentLogger })
+  const refused = await post(handler, '/conversations/c1/continue')
+  expect([refused.status, await refused.json()]).toMatchObject([404, { code: 'conversation_not_found' }])
+  expect([loads, await store.getConversation('c1')]).toEqual([0, null])
+  expect((await post(handler, '/conversations/c1/messages', { message: 'Hi', agent: 'helper' })).status).toBe(202)
+  expect(loads).toBe(1)
+  handler.close()
+  await runtime.close({ drainMs: 0 })
+  await store.close()
+})
+
+async function post(handler: ReturnType<typeof createHandler>, path: string, body: unknown = {}): Promise<Response> {
+  const headers = { 'content-type': 'application/json', host: 'localhost' }
+  return handler(new Request(`http://localhost${path}`, { method: 'POST', headers, body: JSON.stringify(body) }))
+}

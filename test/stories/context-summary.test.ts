@@ -8,6 +8,7 @@ import { expectStablePrefix } from '../../src/testing/validate-prompt.ts'
 import { lookupAgent, talk } from './context-agent.ts'
 import { gate } from './gate.ts'
 import { overStores } from './over-stores.ts'
+import { slowStore } from './slow-store.ts'
 import { linesOf } from './texts.ts'
 import { until } from './until.ts'
 
@@ -157,5 +158,22 @@ overStores('summing up', (story) => {
     await talk(chat, 3)
     for (const { prompt } of model.calls.slice(calls)) expect(JSON.stringify(prompt)).not.toContain('1234')
     expect(linesOf(model.calls.at(-1)!.prompt)[0]).toBe('user: Please look up number 1.')
+  })
+
+  test('that is acknowledged after its conversation was deleted does not come back either', async () => {
+    const summaries = scriptedModel(({ n }) => (n === 1 ? 'The code is 1234.' : 'They looked things up.'))
+    const { agent, model } = lookupAgent({ context: { summarise: { model: summaries } } })
+    const slow = slowStore(story.openStore(), 'putSummary', { isWritten: true })
+    const chat = story.start({ agents: [agent], store: slow.store }).conversation('c1', { agent: 'lookup' })
+    await talk(chat, 20)
+    await slow.isCalled
+    await chat.delete()
+    const calls = model.calls.length
+    await talk(chat, 1)
+    slow.goOn()
+    await talk(chat, 30, 2)
+    const prompts = model.calls.slice(calls).map(({ prompt }) => JSON.stringify(prompt))
+    expect(prompts.filter((prompt) => prompt.includes('1234'))).toEqual([])
+    expect(prompts.at(-1)).toContain('They looked things up.')
   })
 })

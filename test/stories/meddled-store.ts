@@ -1,8 +1,12 @@
 import type { Change } from '../../src/store/change.ts'
 import type { Store, TenantStore } from '../../src/store/store.ts'
 
-/** The same store, with another writer that may write just before each commit of the owner, so that the owner finds a log it did not know. */
-export function meddledStore(store: Store, meddle: (change: Change) => Promise<unknown>): Store {
+/** The same store, with another writer that may write just before each commit, of the owner by default, so that the commit finds a log it did not know. */
+export function meddledStore(
+  store: Store,
+  meddle: (change: Change) => Promise<unknown>,
+  isMeant = (change: Change) => change.epoch !== undefined,
+): Store {
   return meddled(store)
 
   function meddled<T extends Store | TenantStore>(target: T): T {
@@ -12,7 +16,7 @@ export function meddledStore(store: Store, meddle: (change: Change) => Promise<u
         if (name === 'forTenant') return (tenant: string) => meddled(store.forTenant(tenant))
         if (name !== 'commit' || typeof member !== 'function') return member
         return async (id: string, change: Change) => {
-          if (change.epoch !== undefined) await meddle(change)
+          if (isMeant(change)) await meddle(change)
           return member.call(object, id, change)
         }
       },

@@ -1,8 +1,8 @@
 import type { Store, TenantStore } from '../../src/store/store.ts'
 import { gate } from './gate.ts'
 
-/** The same store, with one method that does not answer until it is let go on. */
-export function slowStore(store: Store, method: keyof Store) {
+/** The same store, with one method that does not answer until it is let go on. By default it writes only then, too. */
+export function slowStore(store: Store, method: keyof Store, { isWritten = false } = {}) {
   const called = gate()
   const released = gate()
 
@@ -13,9 +13,10 @@ export function slowStore(store: Store, method: keyof Store) {
         if (name === 'forTenant') return (tenant: string) => slowed(store.forTenant(tenant))
         if (name !== method || typeof member !== 'function') return member
         return async (...args: unknown[]) => {
+          const written = isWritten ? await member.apply(object, args) : null
           called.open()
           await released.opened
-          return member.apply(object, args)
+          return isWritten ? written : member.apply(object, args)
         }
       },
     })

@@ -5,8 +5,10 @@ import { defineTool } from '../../src/define/define-tool.ts'
 import { createScope } from '../../src/define/scope.ts'
 import type { Turn } from '../../src/define/turn.ts'
 import { baseOf } from '../../src/log/state.ts'
+import type { Change } from '../../src/store/change.ts'
 import { scriptedModel } from '../../src/testing/scripted-model.ts'
 import { gate } from './gate.ts'
+import { meddledStore } from './meddled-store.ts'
 import { overStores } from './over-stores.ts'
 import { add, both, desk, type List, open } from './state-desk.ts'
 
@@ -51,6 +53,26 @@ overStores('the state of a conversation, for the application', (story) => {
       ),
     )
     expect([...((await chat.state()) as List).items].sort()).toEqual(names)
+  })
+
+  test('is not computed for ever where another writer gets ahead of every change', async () => {
+    let writes = 0
+    const store = story.openStore()
+    const isOfState = ({ events }: Change) => events.some(({ type }) => type === 'state_set')
+    const another = () => {
+      writes += 1
+      return store.commit('c1', { events: [{ type: 'note', content: { name: 'n', data: writes, who: 'bob' } }] })
+    }
+    const runtime = story.start({ agents: [desk([add], []).agent], store: meddledStore(store, another, isOfState) })
+    const chat = runtime.conversation('c1', { agent: 'desk' })
+    await (await chat.send('go')).outcome()
+    await expect(chat.setState({ items: ['tea'] })).rejects.toMatchObject({
+      code: 'state_refused',
+      message: expect.stringContaining('grew 100 times'),
+    })
+    expect(writes).toBe(100)
+    expect(await chat.state()).toEqual({ items: [] })
+    expect(await (await chat.send('go on')).outcome()).toMatchObject({ status: 'completed' })
   })
 
   test('is changed once by a key, however often it is sent', async () => {

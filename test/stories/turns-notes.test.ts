@@ -111,6 +111,7 @@ overStores('a note', (story) => {
     await talk('Two.')
     const events = await store.streamEvents('c1')
     const toSeq = events.length
+    await chat.note('between', 1)
     const base = JSON.parse(JSON.stringify(baseOf(foldEvents(events))))
     await store.putSummary('c1', { fromSeq: 1, toSeq, content: 'They said hello.', version: 1, base })
     await runtime.close()
@@ -122,8 +123,8 @@ overStores('a note', (story) => {
     expect(view.messages).toHaveLength(2)
     expect(view.notes.map(({ name }) => name)).toEqual(['new'])
     const older = await again.history({ before: view.before! })
-    expect(older.notes.map(({ name }) => name)).toEqual(['old'])
-    expect((await again.history()).notes.map(({ name }) => name)).toEqual(['old', 'new'])
+    expect(older.notes.map(({ name }) => name)).toEqual(['old', 'between'])
+    expect((await again.history()).notes.map(({ name }) => name)).toEqual(['old', 'between', 'new'])
   })
 
   test('is on the page of history that its place is on', async () => {

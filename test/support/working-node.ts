@@ -1,7 +1,7 @@
 import type { Clock } from '../../src/base/clock.ts'
 import { silentLogger } from '../../src/base/logger.ts'
 import { createSigner } from '../../src/base/signer.ts'
-import type { Flow } from '../../src/define/define-flow.ts'
+import { defineFlow, type Flow } from '../../src/define/define-flow.ts'
 import { FlowRegistry } from '../../src/engine/flow/flow-registry.ts'
 import { Worker } from '../../src/engine/lease/worker.ts'
 import { createNode, type NodeSettings } from '../../src/engine/node.ts'
@@ -55,6 +55,24 @@ export function workingNode(flows: readonly Flow[], { maxConcurrentTurns = 256, 
   const lastQuery = () => calls.findLast(({ method }) => method === 'claimDue')?.args[0] as DueClaim
   const types = async (id: string) => (await real.streamEvents(id)).map(({ type }) => type)
   return { worker, clock, pass, store: real, meddle, calls, countOf, claims, lastQuery, told, types }
+}
+
+/** A flow whose step ends when the test says so. */
+export function heldFlow() {
+  const gates = new Map<string, PromiseWithResolvers<string>>()
+  const stopped: string[] = []
+  const flow = defineFlow({
+    name: 'f',
+    version: 1,
+    run: (flow, input) =>
+      flow.step('work', ({ signal }) => {
+        const gate = Promise.withResolvers<string>()
+        gates.set(String(input), gate)
+        signal.addEventListener('abort', () => void stopped.push(String(input)))
+        return gate.promise
+      }),
+  })
+  return { flow, stopped, running: () => [...gates.keys()], end: (id: string) => gates.get(id)!.resolve('done') }
 }
 
 /** No flow of these tests asks an agent. */

@@ -259,7 +259,6 @@ export class FlowOwner extends LogOwner {
       return
     }
     this.#apply(placed)
-    if (!events.some((event) => event.type === 'flow_continued')) return
     try {
       const loaded = { state: this.#state, summarisedTo: this.#summarisedTo }
       this.#summarisedTo = await putAway(store, ref.id, loaded)

@@ -285,6 +285,13 @@ async function begin(store: TenantStore, id: string, agent: string): Promise<voi
 
 const query = { agents: ['support'], limit: 9, leaseMs: 1_000 }
 
+/** A conversation that is to wake in a minute, under a lease. */
+async function asleepAndHeld(store: TenantStore, ttlMs: number): Promise<void> {
+  await begin(store, 'held', 'support')
+  await store.commit('held', { events: [userMsg()], wakeAt: { inMs: minute } })
+  await store.acquireLease('held', 'one', ttlMs)
+}
+
 export function clocks({ describe, testLeaping, expect }: Suite): void {
   describe('a clock that is put back', () => {
     testLeaping('leaves due conversations due, and the others asleep', async ({ store, leap }) => {
@@ -318,6 +325,37 @@ export function clocks({ describe, testLeaping, expect }: Suite): void {
       expect(await store.dueWork(query)).toEqual([{ tenant: 'default', id: 'dead' }])
       await leap(999)
       expect((await store.dueWork(query)).map(({ id }) => id).sort()).toEqual(['dead', 'living'])
+    })
+
+    testLeaping(
+      'makes a held conversation due once its lease lapses, whenever it was to wake',
+      async ({ store, leap }) => {
+        await asleepAndHeld(store, 1_000)
+        expect(await store.dueWork(query)).toEqual([])
+        await leap(-2_000)
+        expect(await store.dueWork(query)).toEqual([])
+        await leap(2_999)
+        expect(await store.dueWork(query)).toEqual([])
+        await leap(1)
+        expect(await store.dueWork(query)).toEqual([{ tenant: 'default', id: 'held' }])
+      },
+    )
+
+    testLeaping('is noticed by a first query only from a lease that no process could have', async ({ store, leap }) => {
+      await asleepAndHeld(store, 10_000)
+      await leap(-2_000)
+      expect(await store.dueWork(query)).toEqual([])
+      await leap(3_000)
+      expect(await store.dueWork(query)).toEqual([{ tenant: 'default', id: 'held' }])
+    })
+
+    testLeaping('is not assumed by a first query that finds a lease of the usual length', async ({ store, leap }) => {
+      await asleepAndHeld(store, 1_000)
+      expect(await store.dueWork(query)).toEqual([])
+      await leap(minute - 1)
+      expect(await store.dueWork(query)).toEqual([])
+      await leap(1)
+      expect(await store.dueWork(query)).toEqual([{ tenant: 'default', id: 'held' }])
     })
 
     testLeaping('leaves a quarantine as it is, and leases when no leaseMs is given', async ({ store, leap }) => {
