@@ -5,7 +5,7 @@ const sqlite = (test: string): Case => ({ file: 'src/store/sqlite/sqlite-store.t
 const postgres = (test: string): Case => ({ file: 'src/store/postgres/postgres-store.test.ts', test })
 const killed = (test: string): Case => ({ file: 'test/faults/bulk.test.ts', test })
 
-const actions = 'src/runtime/bulk/act-on.ts'
+const actions = 'src/runtime/bulk/job-runner.ts'
 const runner = 'src/runtime/bulk/job-runner.ts'
 const later = 'leave alone what came after the start: conversations, and turns of conversations that were there'
 

@@ -68,7 +68,7 @@ export const fleetMutants: readonly Mutant[] = [
     name: 'steering: a node that drains goes on to take work',
     edits: [
       {
-        file: 'src/engine/lease/node-drain.ts',
+        file: 'src/engine/lease/node-heartbeat.ts',
         find: "return this.#state !== 'off'",
         replace: "return this.#state === 'handing_over' && false",
       },
@@ -79,7 +79,7 @@ export const fleetMutants: readonly Mutant[] = [
     name: 'steering: a node that drains hands nothing over',
     edits: [
       {
-        file: 'src/engine/lease/node-drain.ts',
+        file: 'src/engine/lease/node-heartbeat.ts',
         find: '      for (const { owner } of this.#held()) void owner?.close()\n',
         replace: '',
       },

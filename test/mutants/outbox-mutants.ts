@@ -29,7 +29,7 @@ export const outboxMutants: readonly Mutant[] = [
     name: 'subscribers: a call that waits for a child agent is told',
     edits: [
       {
-        file: 'src/engine/outbox/subscriber-event.ts',
+        file: 'src/engine/outbox/deliveries.ts',
         find: "return event.content.kind === 'sub_agent' ? [] : ['waiting']",
         replace: "return ['waiting']",
       },
@@ -40,7 +40,7 @@ export const outboxMutants: readonly Mutant[] = [
     name: 'subscribers: withheld words are told',
     edits: [
       {
-        file: 'src/engine/outbox/subscriber-event.ts',
+        file: 'src/engine/outbox/deliveries.ts',
         find: '[...hideWithheld(read)].find',
         replace: '[...read].find',
       },
@@ -49,7 +49,7 @@ export const outboxMutants: readonly Mutant[] = [
   },
   {
     name: 'subscribers: what is told is not frozen',
-    edits: [{ file: 'src/engine/outbox/subscriber-event.ts', find: '  deepFreeze(whole)\n', replace: '' }],
+    edits: [{ file: 'src/engine/outbox/deliveries.ts', find: '  deepFreeze(whole)\n', replace: '' }],
     killedBy: [story('get what they cannot change')],
   },
   {
@@ -258,7 +258,7 @@ export const outboxMutants: readonly Mutant[] = [
     name: 'subscribers: what a snapshot restored is told',
     edits: [
       {
-        file: 'src/engine/outbox/subscriber-event.ts',
+        file: 'src/engine/outbox/deliveries.ts',
         find: "return mark?.type === 'restored' && seq <= mark.content.through",
         replace: 'return false',
       },

@@ -96,7 +96,7 @@ export const signedMutants: readonly Mutant[] = [
     name: 'signed: the address of a file is recorded in place of the file',
     edits: [
       {
-        file: 'src/server/routes/ui.ts',
+        file: 'src/server/file-response.ts',
         find: '      if (!file) return part\n',
         replace: '      if (!file || part) return part\n',
       },

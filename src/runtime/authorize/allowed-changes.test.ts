@@ -5,8 +5,8 @@ import { createScope, type Scope } from '../../define/scope.ts'
 import { memoryStore } from '../../store/memory/memory-store.ts'
 import type { ConversationRecord } from '../../store/records.ts'
 import type { TenantChanges } from '../read/tenant-changes.ts'
-import { allowedChanges } from './allowed-changes.ts'
 import type { Authorize } from './authorize.ts'
+import { allowedChanges } from './authorized-verbs.ts'
 import { Gate } from './gate.ts'
 
 const bob = { tenant: 'acme', who: 'bob', scope: createScope({ user: 'bob', tenant: 'acme' }) as Scope }

@@ -10,10 +10,10 @@ import { scriptedModel } from '../../testing/scripted-model.ts'
 import type { Conversation, TurnHandle } from '../conversation.ts'
 import { createRuntime } from '../create-runtime.ts'
 import type { FlowSession } from '../flow-session.ts'
+import { permissionOf } from '../permit.ts'
 import type { Inspection } from '../read/inspect.ts'
 import type { Verbs } from '../runtime.ts'
 import { type AuthorizeAction, type AuthorizeRequest, actions } from './authorize.ts'
-import { permissionOf } from './authorized-handles.ts'
 
 type Names = { readonly id: string; readonly callId: string; readonly turnId: string }
 type Use<Handle> = readonly [AuthorizeAction, (handle: Handle, names: Names) => unknown]
