@@ -272,6 +272,28 @@ export const authorizeMutants: readonly Mutant[] = [
     killedBy: [story('with a predicate, a page looks at ten times its limit, and its cursor tells nothing')],
   },
   {
+    name: 'a cursor is good for every tenant',
+    edits: [
+      {
+        file: verbs,
+        find: 'use: JSON.stringify([name, tenant, who])',
+        replace: "use: JSON.stringify([name, who, ''])",
+      },
+    ],
+    killedBy: [story('with a predicate, a page looks at ten times its limit, and its cursor tells nothing')],
+  },
+  {
+    name: 'totals under a filter are those of any owner asked for',
+    edits: [
+      {
+        file: verbs,
+        find: "return listing === 'none' || isOfAnother ? absent",
+        replace: "return listing === 'none' && !isOfAnother ? absent",
+      },
+    ],
+    killedBy: [story('with a filter, lists and the inbox read only what the owner has, page by page')],
+  },
+  {
     name: 'a cursor has the length of the id in it',
     edits: [{ file: page, find: ', Buffer.alloc(255 - text.byteLength)]', replace: ']' }],
     killedBy: [story('with a predicate, a page looks at ten times its limit, and its cursor tells nothing')],

@@ -130,6 +130,11 @@ export const outboxMutants: readonly Mutant[] = [
     killedBy: [pinned('a name with a private address among others is refused before anything is sent')],
   },
   {
+    name: 'webhooks: an answer is read as long as it goes on',
+    edits: [{ file: 'src/base/pinned-request.ts', find: 'if (size >= maxBytes) break', replace: 'void size' }],
+    killedBy: [pinned('an answer that does not end is read up to the limit, and let go of')],
+  },
+  {
     name: 'webhooks: an IPv4 address inside an IPv6 address is not looked at',
     edits: [
       {

@@ -21,6 +21,13 @@ export const signedMutants: readonly Mutant[] = [
     ],
   },
   {
+    name: 'signed: an address is good for every method',
+    edits: [{ file: 'src/server/file-response.ts', find: "|| request.method !== 'GET' ", replace: '' }],
+    killedBy: [
+      files('an address is good for half an hour to an hour, for its own file, conversation and tenant alone'),
+    ],
+  },
+  {
     name: 'signed: the secret that is being replaced is no longer accepted',
     edits: [
       {
