@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import { type Clock, systemClock } from '../../src/base/clock.ts'
 import { defineAgent } from '../../src/define/define-agent.ts'
 import { createScope, type Scope, systemScope } from '../../src/define/scope.ts'
+import { childIdOf } from '../../src/log/child-call.ts'
 import type { AuthorizeRequest, AuthorizeVerdict } from '../../src/runtime/authorize/authorize.ts'
 import { scriptedModel } from '../../src/testing/scripted-model.ts'
 import { refund } from '../support/asking-tools.ts'
@@ -214,7 +215,7 @@ overStores('authorize', (story) => {
     })
     const judged: (string | null)[] = []
     const runtime = story.start({
-      agents: [boss],
+      agents: [boss, helper()],
       pollMs: 20,
       authorize(request) {
         judged.push(request.conversation?.id ?? null)
@@ -238,6 +239,18 @@ overStores('authorize', (story) => {
       code: 'conversation_exists',
     })
     await expect(bob.conversation('b').approve(call)).rejects.toMatchObject({ code: 'call_not_found' })
+    await (await bob.conversation('b', { agent: 'helper' }).send('Hi')).outcome()
+    const unborn = childIdOf(`${call.callId}-next`)
+    await runtime.store
+      .forTenant('acme')
+      .upsertToolCall('a', { id: `${call.callId}-next`, name: 'clerk', executor: 'agent' })
+    for (const id of [childId, unborn]) {
+      const taken = {
+        code: 'conversation_exists',
+        message: `A conversation '${id}' already exists. Choose another id.`,
+      }
+      await expect(bob.conversation('b').fork({ id })).rejects.toMatchObject(taken)
+    }
     expect(await ann.conversation('a').deny(call)).toEqual({ accepted: true })
   })
 
