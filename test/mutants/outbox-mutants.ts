@@ -53,6 +53,28 @@ export const outboxMutants: readonly Mutant[] = [
     killedBy: [story('get what they cannot change')],
   },
   {
+    name: 'subscribers: what failed is listed with its secrets',
+    edits: [
+      {
+        file: 'src/engine/outbox/deliveries.ts',
+        find: 'this.#node.redact(errorText(error))',
+        replace: 'errorText(error)',
+      },
+    ],
+    killedBy: [story('have no secrets in what is listed of a failure')],
+  },
+  {
+    name: 'subscribers: a store that is away counts as an attempt',
+    edits: [
+      {
+        file: 'src/engine/outbox/deliveries.ts',
+        find: '|| !error.retryable) throw error',
+        replace: '|| error.code) throw error',
+      },
+    ],
+    killedBy: [story('have an attempt left when the log could not be read')],
+  },
+  {
     name: 'subscribers: a delivery is given up one attempt too early',
     edits: [
       {
