@@ -26,6 +26,17 @@ export const supersededMutants: readonly Mutant[] = [
     ],
   },
   {
+    name: 'superseding: a call that was denied counts as done before',
+    edits: [
+      {
+        file: 'src/log/superseded.ts',
+        find: 'earlier.name === call.name && hasActed(earlier) && isSameJson',
+        replace: 'earlier.name === call.name && isSameJson',
+      },
+    ],
+    killedBy: [story('does not say that a call was done before which was denied')],
+  },
+  {
     name: 'a turn whose refund ran is tried again without force',
     edits: [
       {

@@ -109,7 +109,7 @@ overStores('an agent that only a tool names', (story) => {
     const outcome = await runtime.flow(asking, 's1').start('worker')
     expect(outcome).toMatchObject({
       status: 'failed',
-      error: expect.stringMatching(/no agent 'worker' here\. .*are: boss\./),
+      error: expect.stringMatching(/no agent 'worker' here\. .*Available: boss\./),
     })
     expect(model.calls).toHaveLength(0)
   })

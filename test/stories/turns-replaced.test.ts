@@ -231,6 +231,16 @@ overStores('a turn that is tried again', (story) => {
     expect(refunds).toEqual(['o-17'])
   })
 
+  test('does not say that a call was done before which was denied', async () => {
+    const { chat, refunds } = desk(story, { approval: true })
+    const first = await chat.send('refund it')
+    await chat.deny(await onlyPendingOf(first))
+    await first.outcome()
+    const again = await chat.retry()
+    expect(await onlyPendingOf(again)).not.toHaveProperty('doneBefore')
+    expect(refunds).toEqual([])
+  })
+
   test('may be tried again after it failed or was cancelled', async () => {
     const { chat, say, texts } = desk(story, { approval: true })
     await say('one')
