@@ -67,6 +67,19 @@ test('no more of an answer is read than the limit', async () => {
   expect((await post(`http://127.0.0.1:${port}/`)).text).toBe('x'.repeat(10))
 })
 
+test('an answer that does not end is read up to the limit, and let go of', async () => {
+  const isGone = Promise.withResolvers<void>()
+  const server = createServer((request, response) => {
+    request.resume()
+    response.on('close', () => isGone.resolve()).write('x'.repeat(20))
+  })
+  servers.push(server)
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  expect((await post(`http://127.0.0.1:${port}/`)).text).toBe('x'.repeat(10))
+  await isGone.promise
+})
+
 test('a receiver that does not answer is given up with the signal', async () => {
   const { port } = await listen({ body: null })
   const signal = AbortSignal.timeout(50)

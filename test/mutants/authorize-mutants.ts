@@ -272,6 +272,54 @@ export const authorizeMutants: readonly Mutant[] = [
     killedBy: [story('with a predicate, a page looks at ten times its limit, and its cursor tells nothing')],
   },
   {
+    name: 'a copy tries the id that a hidden child agent has or will have',
+    edits: [
+      {
+        file: handles,
+        find: 'if (isAllowed && newId !== undefined && (await hidesTarget(gate, newId)))',
+        replace: 'if (isAllowed && newId !== undefined && !gate)',
+      },
+    ],
+    killedBy: [story('judges a child agent as the conversation that callers talk to')],
+  },
+  {
+    name: 'a stream of text goes on after the permission was taken away',
+    edits: [{ file: handles, find: 'yield* untilLost(gate, id, turn.textStream)', replace: 'yield* turn.textStream' }],
+    killedBy: [unit('a stream of text ends when the conversation may not be read any more')],
+  },
+  {
+    name: 'a verdict that could not be had is remembered for 30 seconds',
+    edits: [{ file: verbs, find: 'if (answer === asked) answer = null', replace: 'void answer' }],
+    killedBy: [
+      {
+        file: 'src/runtime/authorize/allowed-changes.test.ts',
+        test: 'a verdict that could not be had is asked for again with the next change',
+      },
+    ],
+  },
+  {
+    name: 'a cursor is good for every tenant',
+    edits: [
+      {
+        file: verbs,
+        find: 'use: JSON.stringify([name, tenant, who])',
+        replace: "use: JSON.stringify([name, who, ''])",
+      },
+    ],
+    killedBy: [story('with a predicate, a page looks at ten times its limit, and its cursor tells nothing')],
+  },
+  {
+    name: 'totals under a filter are those of any owner asked for',
+    edits: [
+      {
+        file: verbs,
+        find: "return listing === 'none' || isOfAnother ? absent",
+        replace: "return listing === 'none' && !isOfAnother ? absent",
+      },
+    ],
+    killedBy: [story('with a filter, lists and the inbox read only what the owner has, page by page')],
+  },
+  {
     name: 'a cursor has the length of the id in it',
     edits: [{ file: page, find: ', Buffer.alloc(255 - text.byteLength)]', replace: ']' }],
     killedBy: [story('with a predicate, a page looks at ten times its limit, and its cursor tells nothing')],

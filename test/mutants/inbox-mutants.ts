@@ -103,9 +103,7 @@ export const inboxMutants: readonly Mutant[] = [
   },
   {
     name: 'inbox: a large schema comes with every item',
-    edits: [
-      { file: 'src/runtime/read/args-schema.ts', find: 'size > mostCharacters ? null : schema', replace: 'schema' },
-    ],
+    edits: [{ file: 'src/runtime/read/lists.ts', find: 'size > mostCharacters ? null : schema', replace: 'schema' }],
     killedBy: [
       {
         file: 'src/runtime/read/args-schema.test.ts',

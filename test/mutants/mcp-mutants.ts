@@ -17,6 +17,20 @@ const planted: readonly (readonly [name: string, file: string, find: string, rep
     asks(waits),
   ],
   [
+    'a state is good for every agent',
+    'src/mcp/server/agent-server.ts',
+    'if (state?.agent !== agent)',
+    'if (!state)',
+    served(refused),
+  ],
+  [
+    'what was not asked about is answered',
+    'src/mcp/server/agent-server.ts',
+    '!state.keys.includes(key) || ',
+    '',
+    served('only what was asked about is answered'),
+  ],
+  [
     'a tool asks without end',
     'src/engine/turn/tool-task.ts',
     'rounds.length < mostQuestions',

@@ -20,6 +20,7 @@ import { scriptedModel } from '../../src/testing/scripted-model.ts'
 import { examineStore } from '../../src/upkeep/examine-store.ts'
 import type { Finding } from '../../src/upkeep/finding.ts'
 import { childTool } from './child-agents.ts'
+import { flakyStore } from './flaky-store.ts'
 import { overStores } from './over-stores.ts'
 import { until } from './until.ts'
 
@@ -185,6 +186,39 @@ overStores('subscribers', ({ start, openStore, reopen }) => {
     await runtime.conversation('chat', { agent: 'desk' }).send('one')
     await until(async () => (await runtime.failedDeliveries()).length > 0)
     expect(await runtime.failedDeliveries()).toMatchObject([{ tries: 2, error: 'it threw {}' }])
+  })
+
+  test('have no secrets in what is listed of a failure', async () => {
+    const subscriber = defineSubscriber({
+      name: 'listener',
+      on: ['turn_ended'],
+      retry: { maxAttempts: 1 },
+      run: () => {
+        throw new Error('postgres://app:hunter2@db.internal/crm refused the connection')
+      },
+    })
+    const runtime = start({ agents: [desk()], subscribers: [subscriber] })
+    await (await runtime.conversation('a', { agent: 'desk' }).send('hi')).outcome()
+    const [failed] = await until(async () => {
+      const found = await runtime.failedDeliveries()
+      return found.length > 0 ? found : null
+    })
+    expect(failed!.error).toContain('refused the connection')
+    expect(JSON.stringify(failed)).not.toContain('hunter2')
+  })
+
+  test('have an attempt left when the log could not be read', async () => {
+    const { subscriber, told } = listener(['turn_ended'], { retry: { maxAttempts: 1 } })
+    const store = openStore()
+    const first = start({ agents: [desk()], store, work: false, subscribers: [subscriber] })
+    const worker = start({ agents: [desk()], store: reopen(store) })
+    await (await first.conversation('a', { agent: 'desk' }).send('hi')).outcome()
+    await worker.close()
+    const away = flakyStore(reopen(store), { method: 'streamEvents', times: 1 })
+    const other = start({ agents: [desk()], store: away.store, subscribers: [subscriber] })
+    await until(async () => told.length > 0)
+    expect(away.failures()).toBe(1)
+    expect(await other.failedDeliveries()).toEqual([])
   })
 
   test('that are new begin now, and known ones get what was committed while no node had them', async () => {
