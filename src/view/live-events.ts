@@ -33,8 +33,8 @@ export function withLive(parts: LiveParts, event: LiveEvent): LiveParts {
       return withoutDrafts(parts, ({ messageId }) => messageId === event.messageId)
     case 'tool_progress':
       return { ...parts, progress: { ...parts.progress, [event.callId]: event.payload } }
-    case 'state_changed': {
-      const activity = isActivity(event.state) ? event.state : null
+    case 'phase_changed': {
+      const activity = isActivity(event.phase) ? event.phase : null
       return activity === parts.activity ? parts : { ...parts, activity }
     }
     case 'children_changed': {
@@ -175,7 +175,7 @@ export class Announcer {
     const contents: LiveContent[] = announcementsOf(event, isWithheld, before?.call ?? null, after?.call ?? null)
     if (this.#openTurnId !== null && this.#openTurnId !== turnBefore)
       contents.push({ type: 'turn_started', turnId: this.#openTurnId })
-    if (this.#phase !== phaseBefore) contents.push({ type: 'state_changed', state: viewPhase(this.#phase) })
+    if (this.#phase !== phaseBefore) contents.push({ type: 'phase_changed', phase: viewPhase(this.#phase) })
     const { conversationId, seq } = event
     return {
       shown: isWithheld ? withoutContent(event as EventOf<'assistant_msg'>) : event,

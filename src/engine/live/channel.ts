@@ -380,5 +380,5 @@ function isOver(content: LiveContent, state: ConversationState, isActive: boolea
     const found = findCall(state, content.callId)
     return !found || callPhase(found.call).type !== 'started'
   }
-  return content.type === 'state_changed' && !isActive
+  return content.type === 'phase_changed' && !isActive
 }

@@ -307,7 +307,7 @@ export class Owner extends LogOwner {
   #startCalls(events: readonly NewEvent[]): void {
     const started = events.filter((event) => event.type === 'tool_started')
     if (started.length > 0)
-      this.#context.live.emit({ type: 'state_changed', state: 'executing_tools' }, this.state.lastSeq)
+      this.#context.live.emit({ type: 'phase_changed', phase: 'executing_tools' }, this.state.lastSeq)
     for (const { content } of started) {
       const found = findCall(this.state, content.callId)
       if (found) this.#startCall(found.call, content.attempt, found.turn.turnId)
