@@ -68,7 +68,7 @@ const watchings: Readonly<Record<string, Watching>> = {
     const chat = client.conversation('many', say)
     await chat.send('pay')
     for await (const { event } of chat.watch()) {
-      if (event.type === 'state_changed' && event.state === 'waiting') return
+      if (event.type === 'phase_changed' && event.phase === 'waiting') return
       if (event.type === 'snapshot' && event.view.phase === 'waiting') return
     }
   },

@@ -40,18 +40,33 @@ export function monotonic(clock: Pick<Clock, 'monotonic'>): number {
 /** The longest timer interval. The timer only keeps the process alive; it need not fire. */
 const holdMs = 2 ** 31 - 1
 
+/** One timer keeps the process for everything that is awaited, because a timer costs more than most waits. */
+const held = { timer: null as ReturnType<typeof setInterval> | null, count: 0 }
+
+/** Keeps the process alive until the returned function is called. */
+function holdProcess(): () => void {
+  held.timer ??= setInterval(() => {}, holdMs)
+  if (held.count++ === 0) held.timer.ref()
+  let isHeld = true
+  return () => {
+    if (!isHeld) return
+    isHeld = false
+    if (--held.count === 0) held.timer?.unref()
+  }
+}
+
 /**
  * `clock.after` for a time that is awaited: keeps the process alive until it has passed or is cancelled. A process that
  * ends while a promise is awaited exits with code 13.
  */
 export function afterAwaited(delayMs: number, clock: Clock, callback: () => void): () => void {
-  const hold = setInterval(() => {}, holdMs)
+  const letGo = holdProcess()
   const callOff = clock.after(delayMs, () => {
-    clearInterval(hold)
+    letGo()
     callback()
   })
   return () => {
-    clearInterval(hold)
+    letGo()
     callOff()
   }
 }

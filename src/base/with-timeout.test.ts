@@ -2,19 +2,26 @@ import { expect, test, vi } from 'vitest'
 import { fakeClock } from '../testing/fake-clock.ts'
 import { afterAwaited, withTimeout } from './clock.ts'
 
+/** How many timers keep the process. */
+const keepingTimers = () => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length
+
+/** Whether something that is awaited keeps the process: then one more wait changes nothing. Synchronous, so that no other timer comes or goes meanwhile. */
+function isKept(): boolean {
+  const before = keepingTimers()
+  const callOff = afterAwaited(50, fakeClock(), () => {})
+  const after = keepingTimers()
+  callOff()
+  return after === before
+}
+
 test('work that ends in time is what it comes to, and nothing is left behind', async () => {
-  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
-  try {
-    const clock = fakeClock()
-    const late = vi.fn(() => 'late')
-    expect(await withTimeout(Promise.resolve('in time'), 50, clock, late)).toBe('in time')
-    await expect(withTimeout(Promise.reject(new Error('broken')), 50, clock, late)).rejects.toThrow('broken')
-    expect(vi.getTimerCount()).toBe(0)
-    await clock.advance(50)
-    expect(late).not.toHaveBeenCalled()
-  } finally {
-    vi.useRealTimers()
-  }
+  const clock = fakeClock()
+  const late = vi.fn(() => 'late')
+  expect(await withTimeout(Promise.resolve('in time'), 50, clock, late)).toBe('in time')
+  await expect(withTimeout(Promise.reject(new Error('broken')), 50, clock, late)).rejects.toThrow('broken')
+  expect(isKept()).toBe(false)
+  await clock.advance(50)
+  expect(late).not.toHaveBeenCalled()
 })
 
 test('work that takes longer is what was said for that, not before its time', async () => {
@@ -43,17 +50,18 @@ test('work that fails after its time fails unseen', async () => {
 })
 
 test('the process is kept until the time has passed or was called off, and not longer', async () => {
-  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
-  try {
-    const clock = fakeClock()
-    afterAwaited(50, clock, () => {})
-    const callOff = afterAwaited(50, clock, () => {})
-    expect(vi.getTimerCount()).toBe(2)
-    callOff()
-    expect(vi.getTimerCount()).toBe(1)
-    await clock.advance(50)
-    expect(vi.getTimerCount()).toBe(0)
-  } finally {
-    vi.useRealTimers()
-  }
+  const clock = fakeClock()
+  expect(isKept()).toBe(false)
+  afterAwaited(50, clock, () => {})
+  const callOff = afterAwaited(50, clock, () => {})
+  expect(isKept()).toBe(true)
+  callOff()
+  callOff()
+  expect(isKept()).toBe(true)
+  await clock.advance(50)
+  expect(isKept()).toBe(false)
+  afterAwaited(50, clock, () => {})
+  expect(isKept()).toBe(true)
+  await clock.advance(50)
+  expect(isKept()).toBe(false)
 })

@@ -14,7 +14,7 @@ export type SequentialPreHook = HookBase & {
   run(turn: Turn): Returned<Turn | Halt>
 }
 
-/** Runs before the model call, together with adjacent parallel hooks. May only add; a failed one is skipped. */
+/** Runs before the model call, together with adjacent parallel hooks. May only add. Skipped when it throws or times out; anything but parts fails the turn. */
 export type ParallelPreHook = HookBase & {
   readonly phase: 'pre'
   readonly mode: 'parallel'

@@ -29,14 +29,22 @@ export type LastMessage = { readonly role: 'user' | 'assistant'; readonly text: 
 /** The status of a conversation or session in a list. Only sessions are `sleeping` or `failed`; one that is `idle` is a fork that was not continued. */
 export type ConversationStatus = 'active' | 'suspended' | 'sleeping' | 'idle' | 'ended' | 'failed'
 
+/** What decides whether a list shows a conversation differently than before. */
+export type Standing = Pick<FsmState, 'state' | 'pending' | 'scopeMissing'>
+
+/** Costs no look at messages, so that a commit which changes no row pays for no excerpt. */
+export function standingOf(state: ConversationState): Standing {
+  const missing = openTurn(state)?.scopeMissing
+  const standing = { state: phaseOf(state), pending: pendingCallIds(state) }
+  return missing ? { ...standing, scopeMissing: missing.who } : standing
+}
+
 /** The cached state that lists and inboxes read. */
 export function fsmStateOf(state: ConversationState): FsmState {
-  const cached = { state: phaseOf(state), pending: pendingCallIds(state), lastSeq: state.lastSeq }
-  const missing = openTurn(state)?.scopeMissing
   const lastMessage = lastMessageOf(state)
   return {
-    ...cached,
-    ...(missing ? { scopeMissing: missing.who } : {}),
+    ...standingOf(state),
+    lastSeq: state.lastSeq,
     ...(lastMessage ? { lastMessage } : {}),
     ...tokensOf(state),
   }
@@ -94,7 +102,7 @@ function excerptIn(parts: readonly { readonly type: string; readonly text?: stri
 }
 
 /** Whether a list would show both states the same way. */
-export function saysTheSame(left: FsmState, right: FsmState): boolean {
+export function saysTheSame(left: Standing, right: Standing): boolean {
   if (left.state !== right.state || left.scopeMissing !== right.scopeMissing) return false
   return JSON.stringify(left.pending) === JSON.stringify(right.pending)
 }
@@ -114,14 +122,27 @@ export function phaseOf(state: ConversationState): ConversationPhase {
 export type CallTally = { readonly open: number; readonly pending: number }
 
 export function tallyOf(calls: readonly CallState[]): CallTally {
-  let [open, pending] = [0, 0]
+  let open = 0
+  let pending = 0
   for (const call of calls) {
-    const { type } = callPhase(call)
-    if (type !== 'ended') open += 1
-    if (type === 'pending') pending += 1
+    const tally = tallyOfCall(call)
+    open += tally.open
+    pending += tally.pending
   }
   return { open, pending }
 }
+
+export function tallyOfCall(call: CallState): CallTally {
+  // Most calls have a result, and no part of it matters here.
+  if (call.result) return noneOpen
+  const { type } = callPhase(call)
+  if (type === 'ended') return noneOpen
+  return type === 'pending' ? onePending : oneOpen
+}
+
+export const noneOpen: CallTally = { open: 0, pending: 0 }
+const oneOpen: CallTally = { open: 1, pending: 0 }
+const onePending: CallTally = { open: 1, pending: 1 }
 
 /** The phase for the open turn; `turn` is null where there is none. `awaiting_input` only when nothing runs or can run. */
 export function phaseOfTurn(turn: TurnState | null, { open, pending }: CallTally): ConversationPhase {
@@ -132,5 +153,5 @@ export function phaseOfTurn(turn: TurnState | null, { open, pending }: CallTally
 
 function pendingCallIds(state: ConversationState): string[] {
   const calls = openTurn(state)?.calls ?? []
-  return calls.filter((call) => callPhase(call).type === 'pending').map((call) => call.callId)
+  return calls.filter((call) => tallyOfCall(call).pending > 0).map((call) => call.callId)
 }

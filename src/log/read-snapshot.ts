@@ -144,7 +144,7 @@ const message = object<SnapshotMessage>({
 const check: Check = object<Snapshot>({
   version: whole(snapshotVersion),
   seq: whole(0),
-  state: oneOf('idle', 'running', 'awaiting_input', 'terminating'),
+  phase: oneOf('idle', 'running', 'awaiting_input', 'terminating'),
   title: nullable(text),
   owner: optional(nullable(id)),
   summary: nullable(text),
@@ -201,7 +201,8 @@ function messageToVersion2(message: unknown): unknown {
 }
 
 /** Version 2 had no turns, and no bytes of files. Each message of a person begins a turn; calls that had not ended cannot be answered. */
-function toVersion3({ messages, ...snapshot }: Loose): Loose {
+function toVersion3({ messages, state: phase, ...others }: Loose): Loose {
+  const snapshot = { ...others, phase }
   if (!Array.isArray(messages)) return { ...snapshot, turns: [], messages }
   const turns: Loose[] = []
   const migrated = messages.map((message: unknown) => {

@@ -56,7 +56,7 @@ const wrote = (parts: SnapshotMessage['parts'], more: Partial<SnapshotMessage> =
   ...more,
 })
 const snapshot = (messages: readonly SnapshotMessage[], ...turns: SnapshotTurn[]): Snapshot => ({
-  ...{ version: 3, seq: 9, state: 'idle', title: null, summary: null, messages },
+  ...{ version: 3, seq: 9, phase: 'idle', title: null, summary: null, messages },
   turns: turns.length > 0 ? turns : [{ turnId: 't', status: 'completed', reason: null }],
 })
 const open: SnapshotTurn = { turnId: 't', status: 'open', reason: null, options: { maxSteps: 3 } }
@@ -281,7 +281,7 @@ test('every event of a snapshot is written out in full, and nothing more', () =>
     open,
   )
   expect(restore(given, 20).events.map(({ type, content }) => `${type} ${encode(content)}`)).toEqual([
-    'seeded {"state":{"version":3,"seq":9,"state":"idle","title":null,"summary":null,"turns":[],"messages":[]}}',
+    'seeded {"state":{"version":3,"seq":9,"phase":"idle","title":null,"summary":null,"turns":[],"messages":[]}}',
     'restored {"version":3,"seq":9,"through":12}',
     'user_msg {"turnId":"new-1","message":{"parts":[{"type":"text","text":"Hi"}]},"options":{},"who":"ann","data":{"page":1},"restoredAt":7}',
     'assistant_msg {"turnId":"new-1","messageId":"new-2","seen":3,"parts":[{"type":"text","text":"Hello"}],"model":{"provider":"restored","modelId":"snapshot"},"usage":{},"finishReason":"stop","status":"complete","object":{"a":1},"restoredAt":8}',

@@ -36,7 +36,7 @@ export type Restoring = {
  */
 export function restoredEvents(snapshot: Snapshot, restoring: Restoring): NewEvent[] {
   const { version, seq, title, summary } = snapshot
-  const seed: Snapshot = { version, seq, state: 'idle', title, summary, turns: [], messages: [] }
+  const seed: Snapshot = { version, seq, phase: 'idle', title, summary, turns: [], messages: [] }
   const messages = Map.groupBy(snapshot.messages, ({ turnId }) => turnId)
   const live = liveFrom(snapshot.turns, messages)
   const events: NewEvent[] = [{ type: 'seeded', content: { state: seed as never } }]

@@ -10,7 +10,7 @@ export type Snapshot = {
   readonly version: typeof snapshotVersion
   /** The last event of the log it was taken from. Of two snapshots of one conversation, the one with the higher `seq` is newer. */
   readonly seq: number
-  readonly state: ConversationPhase
+  readonly phase: ConversationPhase
   readonly title: string | null
   /**
    * Who opened the conversation; null where that is not known. Always there in what `persistState` gets. A conversation that is restored belongs to this person; without
@@ -23,7 +23,7 @@ export type Snapshot = {
   readonly turns: readonly SnapshotTurn[]
   /** The newest messages, up to 4 MiB: whole turns, each in the order that the model read it. */
   readonly messages: readonly SnapshotMessage[]
-  /** The application's own state of the conversation, where there is one. `state` is the phase. */
+  /** The application's own state of the conversation, where there is one. */
   readonly data?: JsonObject
 }
 

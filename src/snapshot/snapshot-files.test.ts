@@ -15,7 +15,7 @@ const fileOf = (more: Partial<SnapshotFile>): SnapshotFile => ({
   ...more,
 })
 const snapshotOf = (...files: SnapshotFile[]): Snapshot => ({
-  ...{ version: 3, seq: 1, state: 'idle', title: null, summary: null, turns: [] },
+  ...{ version: 3, seq: 1, phase: 'idle', title: null, summary: null, turns: [] },
   messages: files.map((file) => ({
     ...{ role: 'user', turnId: 't', at: 1 },
     parts: [{ type: 'text', text: 'Look' }, file],

@@ -32,7 +32,7 @@ export function takeSnapshot({ state, origin }: Pick<WorkingSet, 'state' | 'orig
   const snapshot: Snapshot = {
     version: snapshotVersion,
     seq: state.lastSeq,
-    state: phaseOf(state),
+    phase: phaseOf(state),
     title: state.title,
     summary: summaryText(origin.summary)?.text || (seed?.summary ?? null),
     turns: told.map(({ turn }) => turn),

@@ -30,8 +30,8 @@ function announced(events: readonly NewEvent[]): string[] {
   expect(announcer.state()).toEqual(stateOf(events))
   for (const event of live) expect(event).toMatchObject({ conversationId: 'story', seq: events.length })
   return live.map((event) => {
-    const detail = event as { state?: string; turnId?: string; messageId?: string; callId?: string; error?: string }
-    return `${event.type} ${detail.state ?? detail.messageId ?? detail.callId ?? detail.turnId ?? ''}`
+    const detail = event as { phase?: string; turnId?: string; messageId?: string; callId?: string; error?: string }
+    return `${event.type} ${detail.phase ?? detail.messageId ?? detail.callId ?? detail.turnId ?? ''}`
   })
 }
 
@@ -39,7 +39,7 @@ const calling = [said('t1'), replied('t1', 'm1', 1, { calls: ['c1'] }), called('
 const asking = [said('t1'), replied('t1', 'm1', 1, { calls: ['c1'] }), called('c1', { gated: true })]
 
 const stories: [string, NewEvent[], string[]][] = [
-  ['a message to an idle conversation begins a turn', [said('t1')], ['turn_started t1', 'state_changed running']],
+  ['a message to an idle conversation begins a turn', [said('t1')], ['turn_started t1', 'phase_changed running']],
   ['a queued message announces nothing yet', [said('t1'), said('t2')], []],
   ['a steering message announces nothing', [said('t1'), said('t1')], []],
   ['a message is completed when it is committed', [said('t1'), replied('t1', 'm1', 1)], ['message_completed m1']],
@@ -53,25 +53,25 @@ const stories: [string, NewEvent[], string[]][] = [
   ['a call is started', [...calling, started('c1')], ['tool_call_started c1']],
   ['a call ends well', [...calling, started('c1'), succeeded('c1')], ['tool_call_resolved c1']],
   ['a call ends badly', [...calling, started('c1'), failed('c1', 'no')], ['tool_call_errored c1']],
-  ['a call waits', [...asking, suspended('c1', 'approval')], ['suspended c1', 'state_changed waiting']],
+  ['a call waits', [...asking, suspended('c1', 'approval')], ['suspended c1', 'phase_changed waiting']],
   [
     'an approval lets the turn go on; the call has not ended',
     [...asking, suspended('c1', 'approval'), resolved('c1', 'approval')],
-    ['state_changed running'],
+    ['phase_changed running'],
   ],
   [
     'a denial ends the call',
     [...asking, suspended('c1', 'approval'), resolved('c1', 'approval', 'denied')],
-    ['tool_call_errored c1', 'state_changed running'],
+    ['tool_call_errored c1', 'phase_changed running'],
   ],
-  ['a cancel makes the conversation terminate', [said('t1'), cancelled('t1')], ['state_changed terminating']],
-  ['the end of a turn', [said('t1'), ended('t1')], ['turn_completed t1', 'state_changed idle']],
-  ['the failure of a turn', [said('t1'), ended('t1', 'failed')], ['turn_failed t1', 'state_changed idle']],
-  ['the halt of a turn', [said('t1'), ended('t1', 'halted')], ['turn_halted t1', 'state_changed idle']],
+  ['a cancel makes the conversation terminate', [said('t1'), cancelled('t1')], ['phase_changed terminating']],
+  ['the end of a turn', [said('t1'), ended('t1')], ['turn_completed t1', 'phase_changed idle']],
+  ['the failure of a turn', [said('t1'), ended('t1', 'failed')], ['turn_failed t1', 'phase_changed idle']],
+  ['the halt of a turn', [said('t1'), ended('t1', 'halted')], ['turn_halted t1', 'phase_changed idle']],
   [
     'the cancellation of a turn',
     [said('t1'), cancelled('t1'), ended('t1', 'cancelled')],
-    ['cancelled t1', 'state_changed idle'],
+    ['cancelled t1', 'phase_changed idle'],
   ],
   [
     'the end of a turn begins the next one in the queue',
@@ -130,7 +130,7 @@ test('calls that a turn leaves open when it ends do not count for the next one',
   const announcer = new Announcer(stateOf([]))
   const log = placed([...asking, suspended('c1', 'approval'), said('t2'), ended('t1', 'failed')])
   const live = log.flatMap((event) => announcer.next(event).live)
-  expect(live.at(-1)).toMatchObject({ type: 'state_changed', state: 'running' })
+  expect(live.at(-1)).toMatchObject({ type: 'phase_changed', phase: 'running' })
 })
 
 test('the calls of a turn are counted once, however many events are about them', () => {
@@ -154,6 +154,6 @@ test('the calls of a turn are counted once, however many events are about them',
   )
   const live = denied.flatMap((event) => announcer.next(event).live)
   expect(live.filter(({ type }) => type === 'tool_call_errored')).toHaveLength(count)
-  expect(live.filter(({ type }) => type === 'state_changed')).toHaveLength(1)
+  expect(live.filter(({ type }) => type === 'phase_changed')).toHaveLength(1)
   expect(reads).toBeLessThan(50 * count)
 })

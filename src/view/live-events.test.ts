@@ -37,12 +37,12 @@ test('the progress of a call replaces its earlier progress, and no other call’
 
 test('an activity is shown while it lasts, and other states clear it', () => {
   for (const state of ['preparing', 'streaming', 'executing_tools'] as const) {
-    const busy = live(nothingLive, { type: 'state_changed', state })
+    const busy = live(nothingLive, { type: 'phase_changed', phase: state })
     expect(busy.activity).toBe(state)
-    expect(live(busy, { type: 'state_changed', state })).toBe(busy)
-    expect(live(busy, { type: 'state_changed', state: 'idle' as never }).activity).toBe(null)
+    expect(live(busy, { type: 'phase_changed', phase: state })).toBe(busy)
+    expect(live(busy, { type: 'phase_changed', phase: 'idle' as never }).activity).toBe(null)
   }
-  expect(live(nothingLive, { type: 'state_changed', state: 'idle' as never })).toBe(nothingLive)
+  expect(live(nothingLive, { type: 'phase_changed', phase: 'idle' as never })).toBe(nothingLive)
 })
 
 test('children are shown as last announced', () => {
@@ -73,7 +73,7 @@ test.each([
 })
 
 test('the end of a turn clears its drafts, activity and progress', () => {
-  const busy = live(writing, { type: 'state_changed', state: 'streaming' })
+  const busy = live(writing, { type: 'phase_changed', phase: 'streaming' })
   expect(settled(busy, ended('t1'))).toEqual({ ...busy, activity: null, progress: {}, drafts: [busy.drafts[1]] })
   expect(settled(busy, cancelled('t1'))).toBe(busy)
 })

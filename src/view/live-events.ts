@@ -1,8 +1,15 @@
 import { type CallEnd, callEnd } from '../log/call-phase.ts'
 import type { EventOf, LogEvent } from '../log/events.ts'
 import { Fold } from '../log/fold-events.ts'
-import { type CallTally, type ConversationPhase, phaseOfTurn, tallyOf } from '../log/fsm-state.ts'
-import type { CallState, ConversationState, FoundCall } from '../log/state.ts'
+import {
+  type CallTally,
+  type ConversationPhase,
+  noneOpen,
+  phaseOfTurn,
+  tallyOf,
+  tallyOfCall,
+} from '../log/fsm-state.ts'
+import type { CallState, ConversationState, FoundCall, TurnState } from '../log/state.ts'
 import { withoutContent } from './hidden.ts'
 import type { Activity, Children, Draft, DraftPart, LiveContent, LiveEvent, View, ViewPhase } from './view.ts'
 
@@ -26,8 +33,8 @@ export function withLive(parts: LiveParts, event: LiveEvent): LiveParts {
       return withoutDrafts(parts, ({ messageId }) => messageId === event.messageId)
     case 'tool_progress':
       return { ...parts, progress: { ...parts.progress, [event.callId]: event.payload } }
-    case 'state_changed': {
-      const activity = isActivity(event.state) ? event.state : null
+    case 'phase_changed': {
+      const activity = isActivity(event.phase) ? event.phase : null
       return activity === parts.activity ? parts : { ...parts, activity }
     }
     case 'children_changed': {
@@ -134,7 +141,7 @@ export class Announcer {
   /** The first `seq` of the open turn; null when no turn is open. */
   #openSeq: number | null = null
   #openTurnId: string | null = null
-  #tally: CallTally = { open: 0, pending: 0 }
+  #tally = noneOpen
   #phase: ConversationPhase
 
   constructor(before: ConversationState) {
@@ -168,7 +175,7 @@ export class Announcer {
     const contents: LiveContent[] = announcementsOf(event, isWithheld, before?.call ?? null, after?.call ?? null)
     if (this.#openTurnId !== null && this.#openTurnId !== turnBefore)
       contents.push({ type: 'turn_started', turnId: this.#openTurnId })
-    if (this.#phase !== phaseBefore) contents.push({ type: 'state_changed', state: viewPhase(this.#phase) })
+    if (this.#phase !== phaseBefore) contents.push({ type: 'phase_changed', phase: viewPhase(this.#phase) })
     const { conversationId, seq } = event
     return {
       shown: isWithheld ? withoutContent(event as EventOf<'assistant_msg'>) : event,
@@ -179,11 +186,9 @@ export class Announcer {
   /** `before` and `after`: the call of the last event. */
   #phaseNow(before: FoundCall | null, after: FoundCall | null): ConversationPhase {
     const turn = this.#fold.openTurn()
-    const tallyIn = (found: FoundCall | null) =>
-      tallyOf(found && found.turn.firstSeq === turn?.firstSeq ? [found.call] : [])
     if (turn?.firstSeq !== this.#openSeq) this.#tally = tallyOf(turn?.calls ?? [])
     else if (before || after) {
-      const [was, is] = [tallyIn(before), tallyIn(after)]
+      const [was, is] = [tallyIn(turn, before), tallyIn(turn, after)]
       const { open, pending } = this.#tally
       this.#tally = { open: open + is.open - was.open, pending: pending + is.pending - was.pending }
     }
@@ -191,6 +196,11 @@ export class Announcer {
     this.#openTurnId = turn?.turnId ?? null
     return phaseOfTurn(turn, this.#tally)
   }
+}
+
+/** A call of another turn counts for nothing. */
+function tallyIn(turn: TurnState | null, found: FoundCall | null): CallTally {
+  return found && found.turn.firstSeq === turn?.firstSeq ? tallyOfCall(found.call) : noneOpen
 }
 
 /** The phase as people read it. */

@@ -47,7 +47,7 @@ describe('for any interleaving of log and live events', { timeout }, () => {
       }),
       { ...patient, seed: 1, numRuns: 200 },
     )
-    for (const type of ['text_delta', 'tool_input_delta', 'message_discarded', 'tool_progress', 'state_changed']) {
+    for (const type of ['text_delta', 'tool_input_delta', 'message_discarded', 'tool_progress', 'phase_changed']) {
       expect(seen).toContain(type)
     }
   })

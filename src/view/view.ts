@@ -180,7 +180,7 @@ export type Activity = 'preparing' | 'streaming' | 'executing_tools'
 export type LiveEvent = { readonly conversationId: string; readonly seq: number } & LiveContent
 
 export type LiveContent =
-  | { readonly type: 'state_changed'; readonly state: ViewPhase | Activity }
+  | { readonly type: 'phase_changed'; readonly phase: ViewPhase | Activity }
   | { readonly type: 'turn_started'; readonly turnId: string }
   | (Delta & { readonly type: 'text_delta' })
   | (Delta & { readonly type: 'reasoning_delta' })

@@ -2,6 +2,7 @@ import { afterEach, describe, expect, test } from 'vitest'
 import type { Conversation } from '../../src/runtime/conversation.ts'
 import type { Inspection } from '../../src/runtime/read/inspect.ts'
 import type { Runtime } from '../../src/runtime/runtime.ts'
+import { overStores } from '../stories/over-stores.ts'
 import { sessionVerbs } from './session-verbs.ts'
 import { closeAll, none, onItem, options, type Started, start, type Table } from './started-runtime.ts'
 import { type Attempt, tryHostile } from './try-hostile.ts'
@@ -361,12 +362,25 @@ describe('whatever a verb is given, it succeeds or fails with a code, and the pr
     })
     for (const [verb, attempts] of Object.entries<(started: Started) => Attempt[]>(table)) {
       if (attempts === none) continue
-      test(`${name}: ${verb}`, async () => {
-        const started = start()
-        expect(await tryHostile(attempts(started))).toEqual([])
-        const outcome = await (await started.chat().send('still here?')).outcome()
-        expect(outcome.status).toBe('waiting')
-      }, 300_000)
+      test(`${name}: ${verb}`, () => tryVerb(attempts, start()), 300_000)
     }
   }
 })
+
+/** What these write is in rows and events of their own, which each store keeps in its own way. */
+overStores('the verbs that write into a log beside turns, given anything,', (story) => {
+  const { note, rename, extendDeadline, setState } = conversationVerbs
+  const { start: begin, resume, fork } = sessionVerbs
+  const { sessions, deleteTenant } = runtimeVerbs
+  const verbs = { note, rename, extendDeadline, setState, begin, resume, fork, sessions, deleteTenant }
+  for (const [verb, attempts] of Object.entries<(started: Started) => Attempt[]>(verbs))
+    test(`succeed or fail with a code, and the conversation goes on: ${verb}`, async () => {
+      await tryVerb(attempts, start(story.openStore()))
+    }, 300_000)
+})
+
+async function tryVerb(attempts: (started: Started) => Attempt[], started: Started): Promise<void> {
+  expect(await tryHostile(attempts(started))).toEqual([])
+  const outcome = await (await started.chat().send('still here?')).outcome()
+  expect(outcome.status).toBe('waiting')
+}

@@ -8,6 +8,7 @@ import { createRuntime } from '../../src/runtime/create-runtime.ts'
 import type { FlowSession } from '../../src/runtime/flow-session.ts'
 import type { Runtime } from '../../src/runtime/runtime.ts'
 import { memoryStore } from '../../src/store/memory/memory-store.ts'
+import type { Store } from '../../src/store/store.ts'
 import { scriptedModel } from '../../src/testing/scripted-model.ts'
 import type { PendingItem } from '../../src/view/view.ts'
 import type { Attempt } from './try-hostile.ts'
@@ -33,8 +34,7 @@ const calls = [
   { tool: 'ask', args: {} },
 ]
 
-export function start() {
-  const store = memoryStore({ logger: silentLogger })
+export function start(store: Store = memoryStore({ logger: silentLogger })) {
   const model = scriptedModel(({ prompt }) => (prompt.at(-1)?.role === 'user' ? { calls } : 'Done.'))
   const agents = [defineAgent({ name: 'clerk', model, tools: [pay, ask], audit: 'full', state: { type: 'object' } })]
   const runtime = createRuntime({ agents, flows: [order], store, logger: silentLogger }) as unknown as Runtime

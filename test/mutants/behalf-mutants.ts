@@ -99,8 +99,8 @@ const planted: readonly (readonly [name: string, file: string, find: string, rep
   [
     'a list does not tell that a scope is missing',
     'src/log/fsm-state.ts',
-    '...(missing ? { scopeMissing: missing.who } : {})',
-    '...(missing ? {} : {})',
+    'return missing ? { ...standing, scopeMissing: missing.who } : standing',
+    'return standing',
     waits,
   ],
   [

@@ -224,8 +224,8 @@ export const doorMutants: readonly Mutant[] = [
     edits: [
       {
         file: 'src/base/clock.ts',
-        find: 'setInterval(() => {}, holdMs)',
-        replace: 'setInterval(() => {}, holdMs).unref()',
+        find: 'held.timer.ref()',
+        replace: 'held.timer.unref()',
       },
     ],
     killedBy: [
@@ -239,7 +239,7 @@ export const doorMutants: readonly Mutant[] = [
     edits: [
       {
         file: 'src/base/clock.ts',
-        find: '  return () => {\n    clearInterval(hold)\n',
+        find: '  return () => {\n    letGo()\n',
         replace: '  return () => {\n',
       },
     ],

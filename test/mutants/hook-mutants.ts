@@ -174,6 +174,16 @@ const planted: readonly (readonly [name: string, file: string, find: string, rep
     shapes('and one that changes scope of the turn in any other way is refused by name'),
   ],
   [
+    'a parallel hook that returns a turn or a halt is skipped',
+    'src/engine/turn/run-hooks.ts',
+    'parts: ran && read(hook, () => partsOf(hook, ran.returned)),',
+    'parts: ran && !isTurn(ran.returned) && !isHalt(ran.returned) ? partsOf(hook, ran.returned) : null,',
+    {
+      file: 'test/stories/hooks-before.test.ts',
+      test: 'that are parallel and return a turn, a halt or nonsense fail the turn: nothing they say goes unheard',
+    },
+  ],
+  [
     'a hook may replace the context without shaping',
     'src/define/turn.ts',
     "? null : 'context'",

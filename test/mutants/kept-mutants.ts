@@ -97,7 +97,7 @@ export const keptMutants: readonly Mutant[] = [
     edits: [
       {
         file: 'src/engine/turn/owner.ts',
-        find: 'this.#cached !== null && saysTheSame(this.#cached, fsmState)',
+        find: 'this.#cached !== null && saysTheSame(this.#cached, standingOf(after))',
         replace: 'this.#cached !== null',
       },
     ],

@@ -3,6 +3,9 @@ import { isWholeRun, namedTestsReporter } from './named-tests-reporter.ts'
 
 test.each([
   [['run'], {}, true],
+  [['run', '--retry=1'], {}, true],
+  [['run', '--retry=1', 'test/stories'], {}, false],
+  [['run', '--shard=1/2'], {}, false],
   [['run', 'test/stories'], {}, false],
   [['run', '-t', 'a title'], {}, false],
   [['run'], { STORES: 'memory' }, false],

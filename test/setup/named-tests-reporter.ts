@@ -33,7 +33,7 @@ function ofProcess(): Surroundings {
   return { argv: process.argv.slice(2), env: process.env, write: (text) => void process.stdout.write(text) }
 }
 
-/** `vitest run` and nothing else. */
+/** `vitest run` and nothing that leaves tests out: a failed test may be repeated, as CI does. */
 export function isWholeRun(argv: readonly string[], env: { readonly [name: string]: string | undefined }): boolean {
-  return argv.every((argument) => argument === 'run') && !env['STORES']
+  return argv.every((argument) => argument === 'run' || /^--retry=\d+$/.test(argument)) && !env['STORES']
 }

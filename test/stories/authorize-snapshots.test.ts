@@ -167,7 +167,7 @@ overStores('a conversation of which only a snapshot is left', (story) => {
     const mine = {
       version: 3,
       seq: 1,
-      state: 'idle',
+      phase: 'idle',
       title: null,
       summary: 'Mine',
       owner: 'bob',

@@ -77,6 +77,31 @@ overStores('hooks before a model call', (story) => {
     expect(warnings.filter((text) => text.includes('was skipped'))).toHaveLength(2)
   })
 
+  test('that are parallel and return a turn, a halt or nonsense fail the turn: nothing they say goes unheard', async () => {
+    const bad: [string, (turn: Turn) => unknown, RegExp][] = [
+      ['changer', (turn) => inject(turn, 'x'), /'changer' runs in parallel and returned a turn; return the parts/],
+      [
+        'guard',
+        () => halt('not that'),
+        /'guard' runs in parallel and returned halt\(reason\); .*make the hook sequential/,
+      ],
+      ['liar', () => ({ injections: ['x'] }), /'liar' returned something that is not text or parts/],
+    ]
+    for (const [name, run, reason] of bad) {
+      const odd = preHook(
+        name,
+        (turn) => (JSON.stringify(turn.userMessage).includes('now') ? run(turn) : undefined) as never,
+        { mode: 'parallel' },
+      )
+      const { chat, model } = start(story, [odd])
+      const outcome = await (await chat.send('now')).outcome()
+      expect(outcome).toMatchObject({ status: 'failed', reason: expect.stringMatching(/^hook_failed: /) })
+      expect(outcome).toMatchObject({ reason: expect.stringMatching(reason) })
+      expect(model.calls).toEqual([])
+      expect(await (await chat.send('later')).outcome()).toMatchObject({ status: 'completed' })
+    }
+  })
+
   test('may halt the turn: the model is not asked, and the next turn is its own', async () => {
     const strict = preHook('strict', (turn) =>
       JSON.stringify(turn.userMessage).includes('forbidden') ? halt('not that') : undefined,

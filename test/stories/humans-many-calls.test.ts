@@ -88,7 +88,7 @@ overStores('a message with thousands of calls', (story) => {
     const watcher = (async () => {
       for await (const event of watching) {
         if ('content' in event) seen.push(event)
-        if (event.type === 'state_changed' && event.state === 'waiting') return
+        if (event.type === 'phase_changed' && event.phase === 'waiting') return
       }
     })()
     await chat.send('pay them all')

@@ -34,5 +34,5 @@ export async function joined(chat: Pick<Conversation, 'watch'>): Promise<Watcher
 }
 
 export function isIdle(event: WatchEvent, view: View): boolean {
-  return view.phase === 'idle' && event.type === 'state_changed' && event.state === 'idle'
+  return view.phase === 'idle' && event.type === 'phase_changed' && event.phase === 'idle'
 }

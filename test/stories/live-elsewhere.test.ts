@@ -63,7 +63,7 @@ overStores('what is live at another node', (story) => {
       return isCalled && Object.keys(view.progress).length > 0
     })
     expect(Object.values(seen.progress)).toEqual([{ percent: 50 }])
-    const states = watcher.events.flatMap((event) => (event.type === 'state_changed' ? [event.state] : []))
+    const states = watcher.events.flatMap((event) => (event.type === 'phase_changed' ? [event.phase] : []))
     expect(states.filter((state) => state !== 'preparing')).toEqual(['running', 'streaming', 'executing_tools'])
     isSeen.open()
     ;(await model.called(2)).answer('A hat.')

@@ -37,26 +37,26 @@ overStores('watching a conversation', (story) => {
     const live = events.filter((event) => !('content' in event) && event.type !== 'snapshot')
     expect(live.map((event) => event.type)).toEqual([
       'turn_started',
-      'state_changed',
-      'state_changed',
-      'state_changed',
+      'phase_changed',
+      'phase_changed',
+      'phase_changed',
       'reasoning_delta',
       'text_delta',
       'text_delta',
       'tool_input_delta',
       'message_completed',
       'tool_call_started',
-      'state_changed',
+      'phase_changed',
       'tool_progress',
       'tool_call_resolved',
-      'state_changed',
-      'state_changed',
+      'phase_changed',
+      'phase_changed',
       'text_delta',
       'message_completed',
       'turn_completed',
-      'state_changed',
+      'phase_changed',
     ])
-    const states = live.flatMap((event) => (event.type === 'state_changed' ? [event.state] : []))
+    const states = live.flatMap((event) => (event.type === 'phase_changed' ? [event.phase] : []))
     expect(states).toEqual(['running', 'preparing', 'streaming', 'executing_tools', 'preparing', 'streaming', 'idle'])
     const log = events.filter((event) => 'content' in event)
     expect(log.map((event) => event.seq)).toEqual(log.map((_, index) => index + 1))

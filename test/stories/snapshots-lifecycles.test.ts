@@ -45,7 +45,7 @@ overStores('a snapshot is taken', (story) => {
     expect(snapshot!.state).toEqual({
       version: 3,
       seq: 3,
-      state: 'idle',
+      phase: 'idle',
       title: null,
       owner: 'ann',
       summary: null,
@@ -130,7 +130,7 @@ overStores('a snapshot is taken', (story) => {
     const turn = await chat.send('Hi')
     const first = await onlyPendingOf(turn)
     expect(book.taken.map(({ lifecycle }) => lifecycle)).toEqual(['on_interrupt'])
-    expect(book.taken[0]!.state).toMatchObject({ state: 'awaiting_input' })
+    expect(book.taken[0]!.state).toMatchObject({ phase: 'awaiting_input' })
     expect(book.taken[0]!.state.messages.at(-1)!.parts).toMatchObject([
       { name: 'ask', status: 'pending', result: null },
     ])
@@ -208,7 +208,7 @@ overStores('a snapshot is taken', (story) => {
     ;(await model.called(3)).say('I was just')
     await runtime.close({ drainMs: 0 })
     const atClose = book.taken.filter(({ lifecycle }) => lifecycle === 'on_shutdown')
-    expect(atClose.map(({ conversationId, state }) => [conversationId, state.state]).toSorted()).toEqual([
+    expect(atClose.map(({ conversationId, state }) => [conversationId, state.phase]).toSorted()).toEqual([
       ['c1', 'idle'],
       ['c2', 'awaiting_input'],
       ['c3', 'running'],
@@ -221,7 +221,7 @@ overStores('a snapshot is taken', (story) => {
     await chat.send('Hi')
     await model.called(1)
     await chat.detach()
-    expect(book.taken).toMatchObject([{ lifecycle: 'on_shutdown', conversationId: 'c1', state: { state: 'running' } }])
+    expect(book.taken).toMatchObject([{ lifecycle: 'on_shutdown', conversationId: 'c1', state: { phase: 'running' } }])
     await chat.detach()
     expect(book.taken).toHaveLength(1)
   })

@@ -235,7 +235,7 @@ overStores('a conversation whose log is lost', (story) => {
     await old.chat.send('Hi')
     await started.opened
     await old.chat.detach()
-    expect(kept.get('c1')).toMatchObject({ state: 'running', turns: [{ status: 'open' }] })
+    expect(kept.get('c1')).toMatchObject({ phase: 'running', turns: [{ status: 'open' }] })
 
     const now = open(story, agent, { persistence })
     await now.chat.continue()

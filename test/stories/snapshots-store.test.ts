@@ -7,7 +7,7 @@ import { scriptedModel } from '../../src/testing/scripted-model.ts'
 import { overStores } from './over-stores.ts'
 import { linesOf, shapeOf } from './texts.ts'
 
-const empty: Snapshot = { version: 3, seq: 1, state: 'idle', title: null, summary: null, turns: [], messages: [] }
+const empty: Snapshot = { version: 3, seq: 1, phase: 'idle', title: null, summary: null, turns: [], messages: [] }
 
 overStores('snapshots in a store', (story) => {
   test('outlive the log: a conversation that was lost goes on from its snapshot', async () => {

@@ -55,7 +55,7 @@ class Camera {
       () => this.#delta(),
       () => ({ type: 'message_discarded', turnId: this.#turnId(), messageId: this.#messageId() }),
       () => ({ type: 'tool_progress', callId: this.#callId(), payload: this.#choices.below(100) }),
-      () => ({ type: 'state_changed', state: this.#choices.of(activities) }),
+      () => ({ type: 'phase_changed', phase: this.#choices.of(activities) }),
     ]
   }
 

@@ -67,13 +67,13 @@ describe('a channel', () => {
     const channel = new Channel('story', log.read)
     log.append(said('t1'))
     const watcher = await join(channel)
-    channel.emit({ type: 'state_changed', state: 'preparing' }, 3)
+    channel.emit({ type: 'phase_changed', phase: 'preparing' }, 3)
     log.replace(said('t8'))
     await channel.refresh()
     channel.publish(log.append(said('t9'), said('t10')))
     const types = watcher.told.map((event) => (typeof event === 'object' ? event.type : event))
     expect(types).toContain('replaced')
-    expect(watcher.told).not.toContainEqual(expect.objectContaining({ type: 'state_changed', state: 'preparing' }))
+    expect(watcher.told).not.toContainEqual(expect.objectContaining({ type: 'phase_changed', phase: 'preparing' }))
   })
 
   test('tells those who listen once of a commit, when its state has all of it', async () => {
@@ -86,9 +86,9 @@ describe('a channel', () => {
       failed: () => {},
     })
     await channel.refresh()
-    const first = ['user_msg', 'turn_started', 'state_changed']
+    const first = ['user_msg', 'turn_started', 'phase_changed']
     channel.publish(log.append(said('t1'), replied('t1', 'm1', 1), ended('t1')))
-    const rest = ['assistant_msg', 'message_completed', 'turn_ended', 'turn_completed', 'state_changed']
+    const rest = ['assistant_msg', 'message_completed', 'turn_ended', 'turn_completed', 'phase_changed']
     expect(told).toEqual([[[...first, ...rest], 3]])
     channel.publish([])
     channel.publish(log.events)
@@ -146,12 +146,12 @@ describe('a channel', () => {
     const channel = new Channel('story', log.read)
     const watcher = await join(channel)
     log.append(said('t1'))
-    channel.emit({ type: 'state_changed', state: 'preparing' }, 1)
+    channel.emit({ type: 'phase_changed', phase: 'preparing' }, 1)
     expect(watcher.told).toEqual([])
     void channel.poll()
     await settled()
     const types = watcher.told.map((event) => typeof event === 'object' && event.type)
-    expect(types).toEqual(['user_msg', 'turn_started', 'state_changed', 'state_changed'])
+    expect(types).toEqual(['user_msg', 'turn_started', 'phase_changed', 'phase_changed'])
     expect(watcher.view().activity).toBe('preparing')
   })
 

@@ -259,7 +259,7 @@ export class Channel {
    * overtaken, because one owner writes one message at a time.
    */
   #withdrawn(event: LogEvent, seq: number): LiveEvent[] {
-    if (event.type !== 'turn_ended' && event.type !== 'assistant_msg') return []
+    if (this.#live.drafts.length === 0 || (event.type !== 'turn_ended' && event.type !== 'assistant_msg')) return []
     const { turnId } = event.content
     const committed = event.type === 'assistant_msg' ? event.content.messageId : null
     const early = new Set(this.#early.flatMap((later) => (isDelta(later) ? [later.messageId] : [])))
@@ -380,5 +380,5 @@ function isOver(content: LiveContent, state: ConversationState, isActive: boolea
     const found = findCall(state, content.callId)
     return !found || callPhase(found.call).type !== 'started'
   }
-  return content.type === 'state_changed' && !isActive
+  return content.type === 'phase_changed' && !isActive
 }

@@ -33,7 +33,7 @@ export type TextItem = {
 export type OtherItem = {
   readonly type: 'other'
   readonly seq: number
-  readonly content: Extract<LiveContent, { type: 'state_changed' | 'message_discarded' | 'tool_progress' }>
+  readonly content: Extract<LiveContent, { type: 'phase_changed' | 'message_discarded' | 'tool_progress' }>
 }
 
 /** Begins the whole of what is live: what the receiver has beside it is void. The text of the message follows. */
@@ -71,7 +71,7 @@ function encodeItem(item: LiveItem): Json[] {
   const { content } = item
   if (content.type === 'message_discarded') return ['d', seq, content.turnId, content.messageId]
   if (content.type === 'tool_progress') return ['p', seq, content.callId, content.payload]
-  return ['s', seq, content.state]
+  return ['s', seq, content.phase]
 }
 
 export function textOf(messages: readonly string[]): string {
@@ -120,7 +120,7 @@ function decodeItem([kind, seq, ...rest]: readonly unknown[]): LiveItem[] {
       if (!isId(first) || second === undefined) return []
       return [{ type: 'other', seq, content: { type: 'tool_progress', callId: first, payload: second as Json } }]
     case 's':
-      return isActivity(first) ? [{ type: 'other', seq, content: { type: 'state_changed', state: first } }] : []
+      return isActivity(first) ? [{ type: 'other', seq, content: { type: 'phase_changed', phase: first } }] : []
     default:
       return []
   }

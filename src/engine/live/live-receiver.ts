@@ -173,7 +173,7 @@ export class LiveReceiver {
       if (draft.messageId !== messageId)
         channel.receive({ type: 'message_discarded', turnId: draft.turnId, messageId: draft.messageId }, seq, epoch)
     if (activity !== null && activity !== channel.live.activity)
-      channel.receive({ type: 'state_changed', state: activity }, seq, epoch)
+      channel.receive({ type: 'phase_changed', phase: activity }, seq, epoch)
   }
 
   #askAgain(): void {

@@ -94,7 +94,7 @@ export class LiveSender {
       return this.#sendWhole(watched)
     }
     if (isDelta(event)) this.#addText(watched, event, channel)
-    else if (event.type === 'state_changed' || event.type === 'message_discarded' || event.type === 'tool_progress') {
+    else if (event.type === 'phase_changed' || event.type === 'message_discarded' || event.type === 'tool_progress') {
       const { seq, conversationId: _, ...content } = event
       this.#add(watched, { type: 'other', seq, content } as LiveItem, JSON.stringify(content).length)
     }

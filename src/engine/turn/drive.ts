@@ -112,7 +112,7 @@ export async function drive(owner: Owner): Promise<void> {
     if (step.type === 'model') {
       const mayBegin = !owner.pauses.isFurther(step.turnId) || (await mayBeginFurther(owner))
       if (!mayBegin) continue
-      if (!(await mayCallModel(owner))) continue
+      if (owner.gate && !(await mayCallModel(owner, owner.gate))) continue
       owner.callModel(step)
     }
     if (owner.hasNews) continue

@@ -69,7 +69,7 @@ async function run(
 ): Promise<Outcome | Postponed | null> {
   const { agent, live, memory } = context
   const { clock, redact } = context.node
-  live.emit({ type: 'state_changed', state: 'preparing' }, loop.state().lastSeq)
+  live.emit({ type: 'phase_changed', phase: 'preparing' }, loop.state().lastSeq)
   if (context.node.observer) observeBeginning(context, stateOfTurn(loop.state(), step.turnId), step)
   const prepared = await unlessAborted(prepare(step, context, loop, signal), signal)
   if (prepared.type === 'halt') return { type: 'end', turnId: step.turnId, status: 'halted', reason: prepared.reason }
@@ -257,7 +257,7 @@ class LiveMessage {
     this.#n += 1
     const { live } = this.#context
     const seq = this.#loop.state().lastSeq
-    if (this.#n === 1) live.emit({ type: 'state_changed', state: 'streaming' }, seq)
+    if (this.#n === 1) live.emit({ type: 'phase_changed', phase: 'streaming' }, seq)
     if (!this.#isHeldBack) live.emit(deltaOf(chunk, this.#place()), seq)
     failpoint('model.during_stream')
   }
@@ -270,7 +270,7 @@ class LiveMessage {
     if (this.#n > 0) {
       const seq = this.#loop.state().lastSeq
       if (!this.#isHeldBack) live.emit({ type: 'message_discarded', turnId: this.#turnId, messageId }, seq)
-      live.emit({ type: 'state_changed', state: 'preparing' }, seq)
+      live.emit({ type: 'phase_changed', phase: 'preparing' }, seq)
     }
     this.#messageId = uuidV7(node.clock.now())
     this.#attempt += 1

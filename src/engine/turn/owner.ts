@@ -4,7 +4,7 @@ import { StoreError } from '../../base/errors/store-errors.ts'
 import { failpoint } from '../../base/failpoint.ts'
 import { tentative } from '../../log/decide.ts'
 import type { LogEvent, NewEvent } from '../../log/events.ts'
-import { type FsmState, fsmStateOf, saysTheSame } from '../../log/fsm-state.ts'
+import { fsmStateOf, type Standing, saysTheSame, standingOf } from '../../log/fsm-state.ts'
 import type { Step } from '../../log/next-step.ts'
 import type { Outcome } from '../../log/settle.ts'
 import { type CallState, type ConversationState, findCall, openTurn } from '../../log/state.ts'
@@ -54,7 +54,7 @@ export class Owner extends LogOwner {
   /** Null where no code of the application rebuilds scopes: then none can be missing. */
   readonly scopes: ScopeCheck | null
   #workingSet: WorkingSet
-  #cached: FsmState | null
+  #cached: Standing | null
   /** Null for an agent without state. */
   readonly #stateUpdates: StateUpdates | null
   /** Null for an agent without an account. */
@@ -66,7 +66,7 @@ export class Owner extends LogOwner {
   #interrupted: readonly string[] = []
 
   /** `cached`: what the row says of its state, where that is known. Only the owner writes it under this lease. */
-  constructor(context: TurnContext, lease: Lease, workingSet: WorkingSet, cached: FsmState | null) {
+  constructor(context: TurnContext, lease: Lease, workingSet: WorkingSet, cached: Standing | null) {
     super(context, lease, 'conversation')
     this.#context = context
     this.#pending = new PendingOutcomes(context.node.redact)
@@ -186,11 +186,11 @@ export class Owner extends LogOwner {
     const { id } = this.#context.ref
     const expectedSeq = this.state.lastSeq
     const parks = lets === 'park'
-    const fsmState = fsmStateOf(after)
-    const isCached = lets === 'go_on' && this.#cached !== null && saysTheSame(this.#cached, fsmState)
+    const isCached = lets === 'go_on' && this.#cached !== null && saysTheSame(this.#cached, standingOf(after))
+    const fsmState = isCached ? null : fsmStateOf(after)
     const change = {
       ...this.#guards.guarded(changeFor(events, after)),
-      ...(isCached ? {} : { fsmState }),
+      ...(fsmState ? { fsmState } : {}),
       ...(lets === 'go_on' ? {} : lettingGo(lets)),
     }
     const snapshot = lifecycleSnapshot(this.#context, events, this.state, after)
@@ -204,14 +204,14 @@ export class Owner extends LogOwner {
     }
     this.#refusedCommits.committed()
     this.#guards.trust()
-    if (!isCached) this.#cached = fsmState
+    if (fsmState) this.#cached = fsmState
     // Durable from here: a crash finds these events, and the calls they start are found interrupted unless their results are too.
     failpoint(parks ? 'owner.after_park' : 'owner.after_commit')
     const placed = placedEvents(id, events, expectedSeq, result)
     if (!placed) this.reading.demand()
     while (!placed && this.reading.isDemanded && !this.isLost) await this.catchUp()
     const workingSet = placed ? withEvents(this.#workingSet, placed) : this.#workingSet
-    await snapshot?.persist(workingSet)
+    if (snapshot) await snapshot.persist(workingSet)
     if (placed) this.#accept(workingSet, placed)
     snapshot?.announce()
     this.#observed?.committed(placed, events, after, parks)
@@ -307,7 +307,7 @@ export class Owner extends LogOwner {
   #startCalls(events: readonly NewEvent[]): void {
     const started = events.filter((event) => event.type === 'tool_started')
     if (started.length > 0)
-      this.#context.live.emit({ type: 'state_changed', state: 'executing_tools' }, this.state.lastSeq)
+      this.#context.live.emit({ type: 'phase_changed', phase: 'executing_tools' }, this.state.lastSeq)
     for (const { content } of started) {
       const found = findCall(this.state, content.callId)
       if (found) this.#startCall(found.call, content.attempt, found.turn.turnId)

@@ -168,13 +168,13 @@ async function resultOf(hook: Hook, turn: Turn, options: PreHookOptions): Promis
     const { given, returned } = await runHook(hook, turn, options)
     return { ...read(hook, () => changesOf(hook, given, returned, options)), isLogged: false }
   }
-  try {
-    return { parts: partsOf(hook, (await runHook(hook, turn, options)).returned), isLogged: false }
-  } catch (error) {
+  const ran = await runHook(hook, turn, options).catch((error: unknown) => {
     if (turn.signal.aborted) throw error
     options.logger.warn(`the parallel hook '${hook.name}' failed and was skipped`, { hook: hook.name, error })
-    return { parts: null, isLogged: false }
-  }
+    return null
+  })
+  // Only a failure is skipped: a halt that is not heard would let the model be called.
+  return { parts: ran && read(hook, () => partsOf(hook, ran.returned)), isLogged: false }
 }
 
 /** What a hook returned may be a proxy, or have getters: code that may throw. */
@@ -239,8 +239,9 @@ function toParts(hook: Hook, value: unknown): readonly UserPart[] {
   try {
     return toUserParts(value)
   } catch (cause) {
-    const problem = isTurn(value)
-      ? 'runs in parallel and returned a turn; return the parts, or make the hook sequential'
+    const isForSequential = hook.mode === 'parallel' && (isTurn(value) || isHalt(value))
+    const problem = isForSequential
+      ? `runs in parallel and returned ${isHalt(value) ? 'halt(reason)' : 'a turn'}; return the parts, or make the hook sequential`
       : 'returned something that is not text or parts of a message'
     throw new HookError(hook.name, problem, { cause })
   }

@@ -63,17 +63,6 @@ test('a hook before the model call cannot show a message with its halt', async (
   await expect(run([shows])).rejects.toThrow("The hook 'shows' returned halt(reason, { show })")
 })
 
-test('a parallel hook that returns a turn is skipped, and the log says what to return instead', async () => {
-  const warn = vi.fn()
-  const hook = preHook('together', ((current: Turn) => inject(current, 'x')) as never, { mode: 'parallel' })
-  expect(await injected([hook, adding('a')], { logger: { ...silentLogger, warn } })).toEqual(['a'])
-  const message = expect.stringContaining('return the parts, or make the hook sequential')
-  expect(warn).toHaveBeenCalledWith(
-    expect.any(String),
-    expect.objectContaining({ error: expect.objectContaining({ message }) }),
-  )
-})
-
 test('what each hook added is told by its name', async () => {
   expect(await run([adding('a'), preHook('b', () => undefined), parallel('c', () => 'x')])).toMatchObject({
     injections: [
@@ -170,16 +159,22 @@ test('parallel hooks after a sequential one see what it added', async () => {
   expect(seen).toEqual([['a']])
 })
 
-test('a parallel hook that throws, halts or returns nonsense is skipped and logged', async () => {
+test('a parallel hook that throws is skipped and logged', async () => {
   const warn = vi.fn()
-  const hooks = [
-    parallel('throws', () => Promise.reject(new Error('down'))),
-    parallel('halts', () => halt('stop')),
-    parallel('nonsense', () => 7),
-    parallel('works', () => 'here'),
-  ]
+  const hooks = [parallel('throws', () => Promise.reject(new Error('down'))), parallel('works', () => 'here')]
   expect(await injected(hooks, { logger: { ...silentLogger, warn } })).toEqual(['here'])
-  expect(warn.mock.calls.map(([, details]) => details.hook)).toEqual(['throws', 'halts', 'nonsense'])
+  expect(warn.mock.calls.map(([, details]) => details.hook)).toEqual(['throws'])
+})
+
+test.each([
+  ['a turn', (current: Turn) => inject(current, 'x'), 'runs in parallel and returned a turn; return the parts'],
+  ['a halt', () => halt('stop'), 'runs in parallel and returned halt(reason); return the parts'],
+  ['a number', () => 7, 'is not text or parts of a message'],
+])('a parallel hook that returns %s is an error that names it, whatever else was added', async (_, answer, problem) => {
+  const odd = preHook('odd', answer as never, { mode: 'parallel' })
+  const outcome = run([adding('a'), odd, parallel('works', () => 'here')])
+  await expect(outcome).rejects.toMatchObject({ code: 'hook_failed', message: expect.stringContaining(problem) })
+  await expect(outcome).rejects.toThrow("The hook 'odd'")
 })
 
 test('a parallel hook past its time is skipped, and what it returns late is ignored', async () => {

@@ -90,7 +90,7 @@ export class MissingTools {
   /** The calls of the open turn that would run now, or start a child agent, and are not for this node. Empty once it has waited for long enough. */
   callsForOtherNodes(state: ConversationState): readonly CallState[] {
     const turn = openTurn(state)
-    if (!turn) return []
+    if (!turn || turn.calls.length === 0) return []
     const lacksTool = ({ name, executor }: CallState) => toolNamed(this.#agent, name)?.executor !== executor
     return turn.calls.filter((call) => lacksTool(call) && needsTool(call) && this.#waitMs(call) > 0)
   }

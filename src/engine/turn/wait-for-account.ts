@@ -1,13 +1,12 @@
-import { longestHeldWaitMs } from '../limits/model-gate.ts'
+import { longestHeldWaitMs, type ModelGate } from '../limits/model-gate.ts'
 import type { Owner } from './owner.ts'
 
 /**
  * True when the account of the agent has something left for a model call. Otherwise the turn has waited here for a moment, and the loop looks at the log again; or it
  * was let go, with a wake-up, since a longer wait must hold neither a slot nor a process.
  */
-export async function mayCallModel(owner: Owner): Promise<boolean> {
-  const { gate } = owner
-  if (!gate || owner.isCallingModel) return true
+export async function mayCallModel(owner: Owner, gate: ModelGate): Promise<boolean> {
+  if (owner.isCallingModel) return true
   let waitMs = 0
   const isAsked = await owner.attempt('asking what an account has left failed', async () => {
     waitMs = await gate.enter(owner.state)
