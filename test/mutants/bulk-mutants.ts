@@ -33,6 +33,17 @@ export const bulkMutants: readonly Mutant[] = [
     killedBy: [story('never retry past a tool that may have had an effect, unless they are told to')],
   },
   {
+    name: 'bulk jobs: a retry acts for the operator',
+    edits: [
+      {
+        file: actions,
+        find: 'const identity = { tenant, who, scope',
+        replace: 'const identity = { tenant, who: job.who, scope',
+      },
+    ],
+    killedBy: [story('retry turns for the users whose turns they were, never for the operator or the system')],
+  },
+  {
     name: 'bulk jobs: retry turns that were completed',
     edits: [{ file: actions, find: "filter.ended ?? ['failed']", replace: "filter.ended ?? ['failed', 'completed']" }],
     killedBy: [story('retry turns that failed, and no others unless they are asked to')],
