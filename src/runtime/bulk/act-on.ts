@@ -2,6 +2,7 @@ import type { ErrorCode } from '../../base/errors/codes.ts'
 import { PerdureError } from '../../base/errors/perdure-error.ts'
 import { failpoint } from '../../base/failpoint.ts'
 import { restoredScope, type Scope } from '../../define/scope.ts'
+import { forkerOf, isCopied } from '../../engine/scopes.ts'
 import type { NewEvent } from '../../log/events.ts'
 import { openTurn, queuedTurns, type TurnState } from '../../log/state.ts'
 import type { StoredJob } from '../../store/jobs.ts'
@@ -68,10 +69,12 @@ const actions: Readonly<Record<StoredJob['action'], (item: Item) => Promise<Item
     if (openTurn(state) || queuedTurns(state).length > 0) return skipped('busy')
     const turn = state.turns.findLast(({ opened }) => opened)
     if (!turn?.end || !(filter.ended ?? ['failed']).includes(turn.end.status)) return skipped('ended_otherwise')
-    const { at, who } = await openingOf(store, id, turn)
-    if (at > job.createdAt) return skipped('began_later')
+    const opening = await openingOf(store, id, turn)
+    if (opening.at > job.createdAt) return skipped('began_later')
     // A job adds the name of an operator, not an identity: with the rights of another, what a user wrote could do more than the user may.
     const { tenant } = job
+    const forker = await forkerOf(store, id)
+    const { who } = isCopied(turn, forker) ? forker : opening
     const identity = { tenant, who, scope: restoredScope(tenant, who) as Scope }
     await conversationHandle(runtime, identity, id, null).retry(turn.turnId, { key, force })
     return done
