@@ -84,6 +84,20 @@ overStores('what a fork has copied', (story) => {
     ])
   })
 
+  test('runs no call that was approved before it: an approval counts once, however often it is forked', async () => {
+    const { seen, chat } = bank(story)
+    const turn = await chat('ann', 'c1').send('move it')
+    await chat('ann', 'c1').approve(await onlyPendingOf(turn))
+    expect(await turn.outcome()).toMatchObject({ status: 'completed' })
+    const approved = (await chat('ann', 'c1').events()).find(({ type }) => type === 'resolution')!
+    for (const id of ['f1', 'f2']) {
+      await chat('ann', 'c1').fork({ id, at: approved.seq })
+      await chat('ann', id).continue()
+      expect(await chat('ann', id).turn(turn.turnId).outcome()).toMatchObject({ status: 'completed' })
+    }
+    expect(seen).toEqual([['ann', 5, 'ann']])
+  })
+
   test('acts for that user also where it is cut at the message and goes on from there, with a child agent', async () => {
     const { seen, chat } = bank(story)
     for (const agent of ['bank', 'desk']) {
