@@ -11,7 +11,7 @@ const later = 'leave alone what came after the start: conversations, and turns o
 export const bulkMutants: readonly Mutant[] = [
   {
     name: 'bulk jobs: cancel turns that began later',
-    edits: [{ file: runner, find: 'turn)) <= job.createdAt', replace: 'turn)) <= Number.MAX_SAFE_INTEGER' }],
+    edits: [{ file: runner, find: 'turn)).at <= job.createdAt', replace: 'turn)).at <= Number.MAX_SAFE_INTEGER' }],
     killedBy: [story(later)],
   },
   {
@@ -30,13 +30,24 @@ export const bulkMutants: readonly Mutant[] = [
     killedBy: [story('never retry past a tool that may have had an effect, unless they are told to')],
   },
   {
+    name: 'bulk jobs: a retry acts for the operator',
+    edits: [
+      {
+        file: runner,
+        find: 'const identity = { tenant, who, scope',
+        replace: 'const identity = { tenant, who: job.who, scope',
+      },
+    ],
+    killedBy: [story('retry turns for the users whose turns they were, never for the operator or the system')],
+  },
+  {
     name: 'bulk jobs: retry turns that were completed',
     edits: [{ file: runner, find: "filter.ended ?? ['failed']", replace: "filter.ended ?? ['failed', 'completed']" }],
     killedBy: [story('retry turns that failed, and no others unless they are asked to')],
   },
   {
     name: 'bulk jobs: retry turns that began later',
-    edits: [{ file: runner, find: 'turn)) > job.createdAt', replace: 'turn)) > Number.MAX_SAFE_INTEGER' }],
+    edits: [{ file: runner, find: 'opening.at > job.createdAt', replace: 'opening.at > Number.MAX_SAFE_INTEGER' }],
     killedBy: [story('never retry a turn that began after the start')],
   },
   {

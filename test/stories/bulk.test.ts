@@ -2,6 +2,7 @@ import { expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { defineAgent } from '../../src/define/define-agent.ts'
 import { defineTool } from '../../src/define/define-tool.ts'
+import { createScope } from '../../src/define/scope.ts'
 import type { BulkJob } from '../../src/runtime/bulk/bulk-request.ts'
 import type { Bulk } from '../../src/runtime/bulk/bulk-verbs.ts'
 import type { Runtime } from '../../src/runtime/runtime.ts'
@@ -118,10 +119,44 @@ overStores('bulk jobs', (story) => {
     for (const id of ['c0', 'c1']) {
       expect(await runtime.conversation(id).outcome()).toMatchObject({ status: 'completed', text: 'All is well.' })
       const said = (await runtime.store.streamEvents(id)).filter(({ type }) => type === 'user_msg')
-      expect(said.map(({ content }) => Object(content).who)).toEqual(['system', 'ops-ann'])
+      expect(said.map(({ content }) => Object(content).who)).toEqual(['system', 'system'])
     }
     const all = { action: 'retry', filter: { ended: ['completed'] }, perSecond } as const
     expect(await ended(runtime, await runtime.bulk.start(all))).toMatchObject({ done: 3, skipped: 0 })
+  })
+
+  test('retry turns for the users whose turns they were, never for the operator or the system', async () => {
+    let isDown = true
+    const seen: unknown[] = []
+    const look = defineTool({
+      name: 'look',
+      description: 'Look',
+      input: z.object({}),
+      run: (_, { scope }) => void seen.push(scope),
+    })
+    const model = scriptedModel(({ prompt }) => {
+      if (isDown) return { error: { status: 400 } }
+      return prompt.at(-1)?.role === 'tool' ? 'Seen.' : { calls: [{ tool: 'look', args: {} }] }
+    })
+    const desk = defineAgent({ name: 'desk', model, tools: [look], retry: false })
+    const restoreScope = (tenant: string, user: string) => createScope({ tenant, user, assigns: { of: user } })
+    const runtime = started(story, [desk] as never, { restoreScope })
+    const users = ['ann', 'bob']
+    for (const by of [{ who: 'ops' }, {}]) {
+      isDown = true
+      for (const user of users) {
+        const chat = runtime.as(createScope({ user })).conversation(user, { agent: 'desk' })
+        expect(await (await chat.send('Look')).outcome()).toMatchObject({ status: 'failed' })
+      }
+      isDown = false
+      const job = await ended(runtime, await runtime.bulk.start({ action: 'retry', perSecond, ...by }))
+      expect(job).toMatchObject({ done: 2, who: 'system', ...by })
+      for (const user of users)
+        expect(await runtime.conversation(user).outcome()).toMatchObject({ status: 'completed' })
+    }
+    const scopes = users.map((user) => restoreScope('default', user))
+    expect(seen).toHaveLength(4)
+    expect(seen).toEqual(expect.arrayContaining(scopes))
   })
 
   test('never retry past a tool that may have had an effect, unless they are told to', async () => {

@@ -5,6 +5,7 @@ import { PerdureError } from '../../base/errors/perdure-error.ts'
 import { failpoint } from '../../base/failpoint.ts'
 import { errorText } from '../../base/redact/redactor.ts'
 import { restoredScope, type Scope } from '../../define/scope.ts'
+import { forkerOf, isCopied } from '../../engine/scopes.ts'
 import type { NewEvent } from '../../log/events.ts'
 import { openTurn, queuedTurns, type TurnState } from '../../log/state.ts'
 import {
@@ -233,7 +234,7 @@ const actions: Readonly<Record<StoredJob['action'], (item: Item) => Promise<Item
     if (turns.length === 0) return skipped('not_open')
     const events: NewEvent[] = []
     for (const { turnId, ...turn } of turns)
-      if ((await beganAt(store, id, turn)) <= job.createdAt)
+      if ((await openingOf(store, id, turn)).at <= job.createdAt)
         events.push({ type: 'cancel_requested', content: { turnId, who: job.who } })
     if (events.length === 0) return skipped('began_later')
     failpoint('bulk.before_commit')
@@ -249,8 +250,12 @@ const actions: Readonly<Record<StoredJob['action'], (item: Item) => Promise<Item
     if (openTurn(state) || queuedTurns(state).length > 0) return skipped('busy')
     const turn = state.turns.findLast(({ opened }) => opened)
     if (!turn?.end || !(filter.ended ?? ['failed']).includes(turn.end.status)) return skipped('ended_otherwise')
-    if ((await beganAt(store, id, turn)) > job.createdAt) return skipped('began_later')
-    const { tenant, who } = job
+    const opening = await openingOf(store, id, turn)
+    if (opening.at > job.createdAt) return skipped('began_later')
+    // A job adds the name of an operator, not an identity: with the rights of another, what a user wrote could do more than the user may.
+    const { tenant } = job
+    const forker = await forkerOf(store, id)
+    const { who } = isCopied(turn, forker) ? forker : opening
     const identity = { tenant, who, scope: restoredScope(tenant, who) as Scope }
     await conversationHandle(runtime, identity, id, null).retry(turn.turnId, { key, force })
     return done
@@ -271,10 +276,18 @@ const reasons: Partial<Record<ErrorCode, SkipReason>> = {
   turn_not_found: 'replaced',
 }
 
-/** When the first message of the turn was committed, by the store's clock. */
-async function beganAt(store: TenantStore, id: string, { items, firstSeq }: Pick<TurnState, 'items' | 'firstSeq'>) {
+type Opening = { readonly at: number; readonly who: string }
+
+/** When the first message of the turn was committed, by the store's clock, and by whom. A state that is trimmed may lack it. */
+async function openingOf(
+  store: TenantStore,
+  id: string,
+  { items, firstSeq }: Pick<TurnState, 'items' | 'firstSeq'>,
+): Promise<Opening> {
   const first = items.find((item) => item.type === 'user')
-  return first?.seq === firstSeq ? first.at : ((await eventAt(store, id, firstSeq))?.at ?? 0)
+  if (first?.seq === firstSeq) return first
+  const event = await eventAt(store, id, firstSeq)
+  return { at: event?.at ?? 0, who: event?.type === 'user_msg' ? event.content.who : 'anonymous' }
 }
 
 /** Whether this job has committed to the conversation: a known key is told of before anything else is checked. */
