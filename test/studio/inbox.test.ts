@@ -249,6 +249,17 @@ studioTest(
   60_000,
 )
 
+studioTest('a row and its detail say for whom it is asked, also of a session', async () => {
+  const { as, open, ask } = story('whom')
+  await ask('w-1', 'refund', { orderId: 'o-17', cents: 5_000 }, 'bob')
+  await as('eve').flow('return', 'w-2').start({ orderId: 'o-18' })
+  const page = await open()
+  const rows = page.getByRole('list', { name: 'Waiting' }).getByRole('listitem')
+  await rows.filter({ hasText: 'Refund 50.00 EUR' }).getByText('for bob').waitFor()
+  await rows.filter({ hasText: 'Has o-18 arrived?' }).click()
+  await page.getByRole('complementary', { name: 'Context' }).getByText('eve', { exact: true }).waitFor()
+})
+
 studioTest('two people click the same approval: one wins, and both pages show the same end', async () => {
   const { open, ask, resolutions } = story('race')
   await ask('x-1', 'refund', { orderId: 'o-17', cents: 5_000 })
