@@ -38,7 +38,7 @@ export const InboxRow = memo(function InboxRow(props: RowProps) {
   return (
     <li
       data-key={row.key}
-      className={`group relative h-14 border-b [contain-intrinsic-size:auto_56px] [content-visibility:auto] ${isCurrent ? 'bg-selected' : 'hover:bg-hover'} ${isSelected ? 'shadow-[inset_2px_0_0_var(--color-accent)]' : ''}`}
+      className={`group relative h-14 border-b [contain-intrinsic-size:auto_56px] [content-visibility:auto] ${isCurrent ? 'bg-selected' : 'hover:bg-hover'} ${isSelected ? 'shadow-[inset_2px_0_0_var(--color-strong)]' : ''}`}
     >
       <button
         type="button"
@@ -70,7 +70,7 @@ export const InboxRow = memo(function InboxRow(props: RowProps) {
             type="checkbox"
             tabIndex={-1}
             aria-label={`Select ${headline(item).slice(0, 80)}`}
-            className="size-4 accent-accent"
+            className="size-4 accent-strong"
             checked={isSelected}
             onChange={() => onSelect(row)}
           />

@@ -42,10 +42,7 @@ export function ItemSide({ item, context, isOver }: { item: InboxItem; context: 
           </span>
         </Fact>
       </dl>
-      <Link
-        href={placeOf(item)}
-        className="inline-flex min-h-8 items-center gap-1 text-accent hover:underline max-md:min-h-11"
-      >
+      <Link href={placeOf(item)} className="inline-flex min-h-8 items-center gap-1 link max-md:min-h-11">
         {isFlow ? 'Open session' : 'Open conversation'}
         <ArrowRight className="size-4" aria-hidden />
       </Link>

@@ -9,7 +9,7 @@ const looks: Readonly<Record<string, readonly [ComponentType<{ className?: strin
   unanswered: [TriangleAlert, 'no answer', 'text-failed'],
   failed: [TriangleAlert, 'failed', 'text-failed'],
   done: [Check, 'done', 'text-done'],
-  completed: [Check, 'done', 'text-done'],
+  completed: [Check, 'done', 'text-faint'],
   ended: [Check, 'ended', 'text-faint'],
   cancelled: [Ban, 'cancelled', 'text-faint'],
   idle: [Circle, 'idle', 'text-faint'],
