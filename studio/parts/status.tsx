@@ -12,6 +12,8 @@ const looks: Readonly<Record<string, readonly [ComponentType<{ className?: strin
   completed: [Check, 'done', 'text-faint'],
   ended: [Check, 'ended', 'text-faint'],
   cancelled: [Ban, 'cancelled', 'text-faint'],
+  denied: [Ban, 'denied', 'text-faint'],
+  expired: [Ban, 'expired', 'text-faint'],
   idle: [Circle, 'idle', 'text-faint'],
   dormant: [Circle, 'dormant', 'text-faint'],
 }

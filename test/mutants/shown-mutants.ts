@@ -95,4 +95,20 @@ export const shownMutants: readonly Mutant[] = [
       },
     ],
   },
+  {
+    name: 'tool card: what was denied has failed',
+    edits: [
+      {
+        file: 'studio/conversation/tool-card.tsx',
+        find: "(refusalOf(facts) ?? 'failed')",
+        replace: "'failed'",
+      },
+    ],
+    killedBy: [
+      {
+        file: 'test/studio/steering.test.ts',
+        test: 'a call that was denied says so, and by whom: it has not failed',
+      },
+    ],
+  },
 ]

@@ -152,3 +152,16 @@ studioTest('an answer that came too late says who answered first, and when', asy
   await page.getByText(/^Another answer came first: it was approved by bob (just now|\d+ s ago)\.$/).waitFor()
   await transcript(page).getByText('All is done.').waitFor()
 })
+
+studioTest('a call that was denied says so, and by whom: it has not failed', async () => {
+  const outcome = await say('denied', 'mail please')
+  if (outcome.status !== 'waiting') throw new Error(outcome.status)
+  const talk = studio.client('bob').conversation('denied')
+  await talk.deny({ callId: outcome.pending[0]!.callId, round: 1 }, { reason: 'not now' })
+  const page = await open('/conversations/denied')
+  await transcript(page).getByText('All is done.').waitFor()
+  const card = transcript(page).getByRole('button', { name: /^mail/ })
+  expect(await card.textContent()).toMatch(/denied$/)
+  await transcript(page).getByText('Denied by bob').waitFor()
+  await transcript(page).getByText('tool call denied: not now').waitFor()
+})
