@@ -245,6 +245,7 @@ export type StoredCall = Omit<ToolCall, 'name' | 'args' | 'result' | 'prompt' | 
 export type StoredInboxCall = StoredCall & {
   readonly agent: string | null
   readonly title: string | null
+  readonly owner: string | null
   readonly quarantinedAt: number | null
 }
 
