@@ -145,8 +145,11 @@ export type Driver = {
   getBlob(tenant: string, hash: string, slice?: BlobSlice): Promise<{ bytes: Uint8Array; mediaType: string } | null>
   putSnapshot(tenant: string, id: string, snapshot: string): Promise<void>
   getSnapshot(tenant: string, id: string): Promise<string | null>
-  /** Reports logs that other processes (or other stores of this process) have extended. Called once, at the first subscription. */
-  watchOthers(emit: (hint: WakeHint) => void): Unsubscribe
+  /**
+   * Reports logs that other processes (or other stores of this process) have extended. Called once, at the first subscription. `onMissed`: some may not have been
+   * reported, as while a connection was away.
+   */
+  watchOthers(emit: (hint: WakeHint) => void, onMissed: () => void): Unsubscribe
   /** Optional. */
   announce?(worker: WorkerHere): Unsubscribe
   /** For export, examination and cleanup of the whole store. Optional. */

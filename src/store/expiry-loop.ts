@@ -6,8 +6,12 @@ import type { Driver, DueCall } from './driver.ts'
 import { prepareChange } from './prepare-change.ts'
 import type { Unsubscribe, WakeHint } from './store.ts'
 
-/** The longest delay for a deadline that another process set. */
-const pollMs = 500
+/**
+ * How often deadlines are looked for. A look tells of the next one, whoever set it, and who sets one has a timer for it. So one is met late only where it comes sooner than the
+ * next look and its process has died meanwhile.
+ */
+const pollMs = 2_000
+const retryMs = 500
 const batchSize = 100
 
 type Parts = { readonly driver: Driver; readonly clock: Clock; readonly logger: Logger; readonly hints: HintBus }
@@ -59,10 +63,10 @@ export class ExpiryLoop {
     let nextMs = pollMs
     try {
       nextMs = Math.min(nextMs, await this.#expireDue())
-      if (this.#backoff.waitMs > 0) nextMs = Math.max(pollMs, this.#backoff.waitMs)
+      if (this.#backoff.waitMs > 0) nextMs = Math.max(retryMs, this.#backoff.waitMs)
     } catch (error) {
       this.#backoff.failed()
-      nextMs = Math.max(pollMs, this.#backoff.waitMs)
+      nextMs = Math.max(retryMs, this.#backoff.waitMs)
       if (!this.#isStopped) this.#warn('looking for expired calls failed; trying again', { error })
     } finally {
       this.#isRunning = false
@@ -109,20 +113,26 @@ type Listener = (hint: WakeHint) => void
 /** Passes hints to listeners. Starts watching other processes at the first subscription. */
 export class HintBus {
   readonly #listeners = new Set<Listener>()
-  readonly #watchOthers: (emit: Listener) => Unsubscribe
+  readonly #whenMissed = new Set<() => void>()
+  readonly #watchOthers: (emit: Listener, onMissed: () => void) => Unsubscribe
   readonly #logger: Logger
   #unwatch: Unsubscribe | null = null
 
-  constructor(watchOthers: (emit: Listener) => Unsubscribe, logger: Logger) {
+  constructor(watchOthers: (emit: Listener, onMissed: () => void) => Unsubscribe, logger: Logger) {
     this.#watchOthers = watchOthers
     this.#logger = logger
   }
 
-  listen(listener: Listener): Unsubscribe {
+  listen(listener: Listener, onMissed: () => void = () => {}): Unsubscribe {
     this.#listeners.add(listener)
-    this.#unwatch ??= this.#watchOthers((hint) => this.emit(hint))
+    this.#whenMissed.add(onMissed)
+    this.#unwatch ??= this.#watchOthers(
+      (hint) => this.emit(hint),
+      () => this.#tellOfMissed(),
+    )
     return () => {
       this.#listeners.delete(listener)
+      this.#whenMissed.delete(onMissed)
       if (this.#listeners.size > 0) return
       this.#unwatch?.()
       this.#unwatch = null
@@ -130,20 +140,25 @@ export class HintBus {
   }
 
   emit(hint: WakeHint): void {
-    for (const listener of this.#listeners) this.#tell(listener, hint)
+    for (const listener of this.#listeners) this.#tell(() => listener(hint))
   }
 
   /** The commit is already durable: a listener that throws must not make it look failed. */
-  #tell(listener: Listener, hint: WakeHint): void {
+  #tell(listener: () => void): void {
     try {
-      listener(hint)
+      listener()
     } catch (error) {
       this.#logger.error('a listener for wake hints threw', { error })
     }
   }
 
+  #tellOfMissed(): void {
+    for (const onMissed of this.#whenMissed) this.#tell(onMissed)
+  }
+
   close(): void {
     this.#listeners.clear()
+    this.#whenMissed.clear()
     this.#unwatch?.()
     this.#unwatch = null
   }

@@ -41,6 +41,8 @@ export class HintChannel {
   #lastQuery: Promise<unknown> = Promise.resolve()
   #sending: Promise<void> | null = null
   #emit: ((hint: WakeHint) => void) | null = null
+  #onMissed = (): void => {}
+  #hasListened = false
   #reconnects = 0
   /** Whether a warning about lost hints was logged. */
   #isDown = false
@@ -89,8 +91,10 @@ export class HintChannel {
     return { name: 'hint', text: 'SELECT pg_notify($1, $2)', values: [this.#name, payload] }
   }
 
-  listen(emit: (hint: WakeHint) => void): Unsubscribe {
+  listen(emit: (hint: WakeHint) => void, onMissed: () => void = () => {}): Unsubscribe {
     this.#emit = emit
+    this.#onMissed = onMissed
+    this.#hasListened = false
     void this.#listenAgain()
     this.#check = setInterval(() => void this.#checkConnection(), this.#options.hintCheckMs).unref()
     return () => {
@@ -155,6 +159,8 @@ export class HintChannel {
       this.#reconnects = 0
       if (this.#isDown) this.#options.logger.info('the connection for hints is back')
       this.#isDown = false
+      if (this.#hasListened) this.#onMissed()
+      this.#hasListened = true
       this.#tell({ asks: 'who takes work' })
       for (const { worker } of this.#workers.values()) this.#tell(announcementOf(worker))
     } catch (error) {

@@ -128,7 +128,7 @@ export function postgresDriver(
     liveBus,
     nodes: postgresNodes(database),
     steering: postgresSteering(database),
-    watchOthers: (emit) => hints.listen(emit),
+    watchOthers: (emit, onMissed) => hints.listen(emit, onMissed),
     async close() {
       await Promise.all([hints.close(), liveBus.close()])
       await database.close()
