@@ -353,13 +353,17 @@ export type Wake = { readonly type: 'in'; readonly ms: number } | { readonly typ
 
 /** The outcome of a commit, as a driver returns it. Nothing is written unless it is `ok`. */
 export type CommitOutcome =
-  /** `at`: the time of the events; absent when there were none, or the key was known. `epoch`: of the lease that was taken with it. `limited`: why none was. */
+  /**
+   * `at`: the time of the events; absent when there were none, or the key was known. `epoch`: of the lease that was taken with it. `limited`: why none was. `taker`: of a
+   * deadline that has passed, as in `WakeHint`.
+   */
   | {
       readonly type: 'ok'
       readonly seq: number
       readonly at?: number
       readonly epoch?: number
       readonly limited?: SlotLimit
+      readonly taker?: string | null
     }
   | CommitRefusal
 

@@ -78,6 +78,34 @@ test('a call that another process has ended is not announced', async () => {
   expect([commits.length, hints]).toEqual([1, []])
 })
 
+test('what another process should take is announced so, as the store chose', async () => {
+  const { expiry, clock, hints } = loop([{ due: [due('c1')], nextInMs: null }, nothing], () => ({
+    ...{ type: 'ok', seq: 7, taker: 'worker-2' },
+  }))
+  expiry.start()
+  await clock.advance(0)
+  expect(hints).toEqual([{ tenant: 'acme', id: 'chat', seq: 7, taker: 'worker-2' }])
+})
+
+test('where others end ten calls of one look, it leaves more to them for up to half a second, and with nine it does not', async () => {
+  for (const [lost, isLeft] of [
+    [10, true],
+    [9, false],
+  ] as const) {
+    const many = Array.from({ length: 100 }, (_, index) => due(`c${index}`))
+    let commits = 0
+    const { expiry, clock, asked } = loop([{ due: many, nextInMs: 0 }, nothing], () => {
+      commits += 1
+      return { type: commits <= lost ? 'stale' : 'ok', seq: 7 }
+    })
+    expiry.start()
+    await clock.advance(249)
+    expect([lost, asked.length]).toEqual([lost, isLeft ? 1 : 2])
+    await clock.advance(251)
+    expect(asked).toHaveLength(2)
+  }
+})
+
 test('after a full batch it looks again at once', async () => {
   const many = Array.from({ length: 100 }, (_, index) => due(`c${index}`))
   const { expiry, clock, asked, commits } = loop([

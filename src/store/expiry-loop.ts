@@ -1,4 +1,4 @@
-import { Backoff, type Clock } from '../base/clock.ts'
+import { Backoff, type Clock, jittered } from '../base/clock.ts'
 import { PerdureError } from '../base/errors/perdure-error.ts'
 import { type Logger, rateLimited } from '../base/logger.ts'
 import { expiredError } from '../log/call-phase.ts'
@@ -13,6 +13,9 @@ import type { Unsubscribe, WakeHint } from './store.ts'
 const pollMs = 2_000
 const retryMs = 500
 const batchSize = 100
+/** Where so many of one look were ended by others, they are left to do so for a while: many processes that race for the same calls end them no sooner. */
+const mostLost = 10
+const leftMs = 500
 
 type Parts = { readonly driver: Driver; readonly clock: Clock; readonly logger: Logger; readonly hints: HintBus }
 
@@ -90,13 +93,16 @@ export class ExpiryLoop {
         this.#warn('expiring a call failed; trying again', { error: result.reason })
       }
     }
+    const lost = results.filter((result) => result.status === 'fulfilled' && !result.value).length
+    if (lost >= mostLost) return jittered(leftMs)
     if (due.length === batchSize) return 0
     return nextInMs ?? Number.POSITIVE_INFINITY
   }
 
-  async #expire({ tenant, id, callId, round, kind }: DueCall): Promise<void> {
+  /** False where another process has ended it. */
+  async #expire({ tenant, id, callId, round, kind }: DueCall): Promise<boolean> {
     // A question of a session has no deadline. Such a row is damaged, and only its flow ends it.
-    if (kind === 'flow') return
+    if (kind === 'flow') return true
     const result = { ok: false, error: expiredError }
     const content = { callId, round, kind, status: 'expired' as const, value: result, who: 'system' }
     const change = prepareChange(
@@ -104,7 +110,10 @@ export class ExpiryLoop {
       { isExpiry: true },
     )
     const outcome = await this.#parts.driver.commit(tenant, id, change)
-    if (outcome.type === 'ok') this.#parts.hints.emit({ tenant, id, seq: outcome.seq })
+    if (outcome.type !== 'ok') return false
+    const { seq, taker } = outcome
+    this.#parts.hints.emit({ tenant, id, seq, ...(taker === undefined ? {} : { taker }) })
+    return true
   }
 }
 
