@@ -13,6 +13,7 @@ import { Deliveries } from '../engine/outbox/deliveries.ts'
 import { checkScope } from '../engine/scopes.ts'
 import { checkDuration } from '../store/checks.ts'
 import { outboxOf } from '../store/outbox.ts'
+import type { WakeHint } from '../store/store.ts'
 import { askAgent } from './ask-agent.ts'
 import type { Authorize } from './authorize/authorize.ts'
 import { Cursors } from './authorize/judged-page.ts'
@@ -136,15 +137,16 @@ function connect(
   const tenants = new Set(['default'])
   const stopSweeping =
     auditTtlMs && worker ? sweepAudit({ store, clock, logger, ttlMs: auditTtlMs, tenants }) : () => {}
-  const stopListening = store.onWake((hint) => {
+  const polling = new LogPoll(node, () => [...channels.watchers(), ...hints.watchers()])
+  const listener = (hint: WakeHint): void => {
     tenants.add(hint.tenant)
     worker?.hint(hint)
     deliveries?.hint()
     hints.hint(hint)
     turnWaiters.hint(hint)
     channels.peek(hint.tenant, hint.id)?.hint(hint.seq)
-  })
-  const polling = new LogPoll(node, () => [...channels.watchers(), ...hints.watchers()])
+  }
+  const stopListening = store.onWake(listener, () => polling.look())
   polling.start()
   return () => {
     polling.stop()
