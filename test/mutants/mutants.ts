@@ -23,6 +23,7 @@ import { hookMutants } from './hook-mutants.ts'
 import { inboxMutants } from './inbox-mutants.ts'
 import { inspectorMutants } from './inspector-mutants.ts'
 import { keptMutants } from './kept-mutants.ts'
+import { langgraphMutants } from './langgraph-mutants.ts'
 import { lastingMutants } from './lasting-mutants.ts'
 import { leaseMutants } from './lease-mutants.ts'
 import { limitsMutants } from './limits-mutants.ts'
@@ -62,6 +63,7 @@ import { withheldMutants } from './withheld-mutants.ts'
 export const mutants: readonly Mutant[] = [
   ...seamMutants,
   ...agUiMutants,
+  ...langgraphMutants,
   ...openaiAgentsMutants,
   ...schemaMutants,
   ...sqliteMutants,
