@@ -140,6 +140,23 @@ const planted: readonly (readonly [name: string, file: string, find: string, rep
     '',
     strange('a command that starts the server as another process is let go with its pipes'),
   ],
+  [
+    'no schema of a library is flat',
+    'src/mcp/server/pending-input.ts',
+    "'$schema', 'additionalProperties', ",
+    '',
+    served('a question with a flat schema is asked as a form, any other as the text of its JSON'),
+  ],
+  [
+    'private addresses are connected to',
+    'src/base/pinned-request.ts',
+    'signal: signal ?? undefined, allowPrivate }',
+    'signal: signal ?? undefined, allowPrivate: allowPrivate || !allowPrivate }',
+    {
+      file: 'src/base/pinned-request.test.ts',
+      test: 'asks for the name before each request, and connects to what it checked then',
+    },
+  ],
 ]
 
 export const mcpMutants: readonly Mutant[] = planted.map(([name, file, find, replace, killedBy]) => ({
