@@ -45,7 +45,14 @@ function desk(paid: unknown[], name = 'desk') {
     description: 'Ask for the address',
     executor: 'human',
     input: z.object({}),
-    output: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] },
+    output: z.object({ city: z.string() }),
+  })
+  const choose = defineTool({
+    name: 'choose',
+    description: 'Choose several',
+    executor: 'human',
+    input: z.object({}),
+    output: z.array(z.string()),
   })
   const model = scriptedModel(({ prompt }) => {
     if (prompt.at(-1)?.role === 'tool') return 'Done.'
@@ -54,9 +61,10 @@ function desk(paid: unknown[], name = 'desk') {
       return { calls: Array.from({ length: 11 }, (_, n) => ({ tool: 'refund', args: { cents: n } })) }
     if (said.includes('refund')) return { calls: [{ tool: 'refund', args: { cents: 500 } }] }
     if (said.includes('a tale')) return { text: 'Once upon a', finishReason: 'length' }
+    if (said.includes('choose')) return { calls: [{ tool: 'choose', args: {} }] }
     return said.includes('address') ? { calls: [{ tool: 'ask_address', args: {} }] } : 'Hello.'
   })
-  return defineAgent({ name, model, tools: [refund, ask] })
+  return defineAgent({ name, model, tools: [refund, ask, choose] })
 }
 
 async function serveDesk(options: Partial<RuntimeOptions> = {}, served: Partial<McpHandlerOptions> = {}) {
@@ -167,6 +175,26 @@ describe('agents served to the official client', () => {
     })
     const answered = await call('answer_waiting', { conversation, callId, round, value: { city: 'Graz' } })
     expect(answered['structuredContent']).toEqual({ accepted: true })
+  })
+
+  test('a question with a flat schema is asked as a form, any other as the text of its JSON', async () => {
+    const { url } = await serveDesk()
+    const { call } = await official(url)
+    const ask = async (message: string) => {
+      const { inputRequests, requestState } = await call('desk', { message })
+      const [[key, request]] = Object.entries<Answered>(inputRequests) as [[string, Answered]]
+      const answer = (content: object) =>
+        call('desk', { message }, { inputResponses: { [key]: { action: 'accept', content } }, requestState })
+      return { form: request.params.requestedSchema, answer }
+    }
+    const flat = await ask('address')
+    expect(flat.form).toEqual({ type: 'object', properties: { city: { type: 'string' } }, required: ['city'] })
+    expect(await flat.answer({ city: 7 })).toMatchObject({ isError: true })
+    expect(await flat.answer({ city: 'Graz' })).toMatchObject({ structuredContent: { text: 'Done.' } })
+    const list = await ask('choose')
+    expect(list.form.properties.json.description).toContain('"type":"array"')
+    expect(await list.answer({ json: '["a"' })).toMatchObject({ isError: true })
+    expect(await list.answer({ json: '["a"]' })).toMatchObject({ structuredContent: { text: 'Done.' } })
   })
 
   test('a client of the older protocol is served too, and told what waits', async () => {
@@ -292,6 +320,27 @@ describe('who may do what', () => {
     expect(stolen).toMatchObject({ isError: true })
     expect(paid).toEqual([])
   })
+})
+
+test('a state is worth nothing in another tenant, and no more than once in its own', async () => {
+  const { url, paid } = await serveDesk(
+    {},
+    {
+      authenticate: (request) => {
+        const [user = '', tenant = 'default'] = (bearerToken(request) ?? '').split('@')
+        return user ? createScope({ user, tenant }) : null
+      },
+    },
+  )
+  const [ann, other] = [await official(url, 'ann'), await official(url, 'ann@other')]
+  const { inputRequests, requestState } = await ann.call('desk', { message: 'refund' })
+  const inputResponses = { [Object.keys(inputRequests)[0]!]: { action: 'accept', content: { approve: true } } }
+  const more = { inputResponses, requestState }
+  expect(await other.call('desk', { message: 'refund' }, more)).toMatchObject({ isError: true })
+  expect(paid).toEqual([])
+  for (let times = 0; times < 3; times++)
+    expect(await ann.call('desk', { message: 'refund' }, more)).toMatchObject({ structuredContent: { text: 'Done.' } })
+  expect(paid).toEqual([500])
 })
 
 test('our client and our server: a question passes through both, and its answer comes back', async () => {
