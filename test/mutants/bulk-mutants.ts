@@ -12,7 +12,7 @@ const later = 'leave alone what came after the start: conversations, and turns o
 export const bulkMutants: readonly Mutant[] = [
   {
     name: 'bulk jobs: cancel turns that began later',
-    edits: [{ file: actions, find: 'turn)) <= job.createdAt', replace: 'turn)) <= Number.MAX_SAFE_INTEGER' }],
+    edits: [{ file: actions, find: 'turn)).at <= job.createdAt', replace: 'turn)).at <= Number.MAX_SAFE_INTEGER' }],
     killedBy: [story(later)],
   },
   {
