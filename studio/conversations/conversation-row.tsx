@@ -64,8 +64,8 @@ export const ConversationRow = memo(function ConversationRow({ record, isChosen,
       <bdi className="truncate text-soft max-md:hidden">{owner && oneLine(owner, 60)}</bdi>
       <span className="text-right text-waiting max-md:col-start-2 max-md:row-start-2">
         {waiting > 0 && (
-          <span className="inline-flex items-center gap-1" title={`${waiting} waiting for an answer`}>
-            <Hourglass className="size-3.5" aria-hidden />
+          <span className="inline-flex items-baseline gap-1" title={`${waiting} waiting for an answer`}>
+            <Hourglass className="size-3.5 self-center" aria-hidden />
             {waiting.toLocaleString()}
             <span className="sr-only"> waiting</span>
           </span>

@@ -120,7 +120,7 @@ function Choice({
   )
 }
 
-const rowHeight = 40
+const narrow = matchMedia('(max-width: 767px)')
 const rowGrid =
   'grid grid-cols-[104px_minmax(0,1fr)_72px] items-center gap-x-3 px-4 md:grid-cols-[104px_minmax(0,1fr)_minmax(80px,160px)_minmax(60px,140px)_80px_72px]'
 
@@ -137,7 +137,7 @@ function SessionList({
   const virtual = useVirtualizer({
     count: sessions.length,
     getScrollElement: () => scroller.current,
-    estimateSize: () => rowHeight,
+    estimateSize: () => (narrow.matches ? 44 : 32),
     getItemKey: (index) => sessions[index]!.id,
     overscan: 20,
   })
@@ -161,8 +161,10 @@ function SessionList({
           {shown.map(({ index, key, start }) => (
             <li
               key={key}
-              className="absolute inset-x-0 border-b"
-              style={{ height: rowHeight, transform: `translateY(${start}px)` }}
+              ref={virtual.measureElement}
+              data-index={index}
+              className="absolute inset-x-0 h-8 border-b max-md:h-11"
+              style={{ transform: `translateY(${start}px)` }}
             >
               <SessionRow session={sessions[index]!} />
             </li>
@@ -179,7 +181,9 @@ function SessionRow({ session }: { session: RemoteSession }) {
     <Link href={addresses.session(flow, id)} className={`${rowGrid} h-full hover:bg-hover`}>
       <Status status={status} />
       <span className="min-w-0 truncate" title={oneLine(id, 400)}>
-        {oneLine(title ?? id, 160)}
+        <span className={title === null || title === undefined ? 'font-mono text-xs' : ''}>
+          {oneLine(title ?? id, 160)}
+        </span>
         {problem && <span className="ml-2 text-failed">{problem.code}</span>}
       </span>
       <span className="truncate text-soft max-md:hidden">{oneLine(flow, 80)}</span>

@@ -42,7 +42,7 @@ export function SessionTimeline({ story, selected, onSelect }: SessionTimelinePr
     count: steps.length,
     getScrollElement: () => scrolled?.parent ?? null,
     scrollMargin: scrolled?.above ?? 0,
-    estimateSize: () => 40,
+    estimateSize: () => 32,
     getItemKey: (index) => steps[index]!.seq,
     overscan: 12,
   })
@@ -98,7 +98,7 @@ function StepRow({
       <button
         type="button"
         aria-expanded={isSelected}
-        className={`grid min-h-10 w-full grid-cols-[16px_16px_minmax(0,1fr)_auto] items-center gap-x-2 px-4 py-1 text-left md:grid-cols-[16px_16px_minmax(120px,300px)_minmax(0,1fr)_72px_96px] ${isSelected ? '' : 'hover:bg-hover'}`}
+        className={`grid min-h-[31px] w-full grid-cols-[16px_16px_minmax(0,1fr)_auto] items-center gap-x-2 px-4 text-left max-md:min-h-11 max-md:py-1 md:grid-cols-[16px_16px_minmax(120px,300px)_minmax(0,1fr)_72px_80px] ${isSelected ? '' : 'hover:bg-hover'}`}
         onClick={onSelect}
       >
         <ChevronRight className={`size-3.5 text-faint ${isSelected ? 'rotate-90' : ''}`} aria-hidden />

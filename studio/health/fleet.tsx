@@ -5,6 +5,7 @@ import { AskingButton } from '../parts/asking-button.tsx'
 import { errorWords } from '../parts/error-words.ts'
 import { Id } from '../parts/id.tsx'
 import { oneLine } from '../parts/shown-text.ts'
+import { Status } from '../parts/status.tsx'
 import { AgoWords } from '../parts/time.tsx'
 import { count } from './figures.ts'
 import type { Fleet, Part } from './use-stats.ts'
@@ -174,11 +175,11 @@ function NodeRow({ node, all, again }: NodeRowProps) {
 function NodeStateWords({ node: { works, isSilent, drain } }: { node: NodeState }) {
   if (drain)
     return (
-      <span className="text-waiting" title={drain.reason === null ? undefined : oneLine(drain.reason, 400)}>
-        draining, asked <AgoWords at={drain.at} /> by <bdi>{oneLine(drain.who, 60)}</bdi>
+      <span title={drain.reason === null ? undefined : oneLine(drain.reason, 400)}>
+        <Status status="draining" />, asked <AgoWords at={drain.at} /> by <bdi>{oneLine(drain.who, 60)}</bdi>
       </span>
     )
-  if (isSilent) return <span className="text-failed">silent</span>
+  if (isSilent) return <Status status="silent" />
   return works ? 'works' : 'serves'
 }
 
@@ -227,7 +228,6 @@ function targetWords(target: PauseTarget): string {
 function JobRow({ job, again }: { job: BulkJob; again: () => Promise<void> }) {
   const client = useClient()
   const { id, action, tenant, who, state, startedAt, done, skipped, failed, problem } = job
-  const isOpen = state === 'running' || state === 'stopping'
   return (
     <Row
       name={
@@ -237,11 +237,8 @@ function JobRow({ job, again }: { job: BulkJob; again: () => Promise<void> }) {
       }
       facts={{
         state: (
-          <span
-            className={isOpen ? 'text-running' : undefined}
-            title={problem === null ? undefined : oneLine(problem, 400)}
-          >
-            {state}
+          <span title={problem === null ? undefined : oneLine(problem, 400)}>
+            <Status status={state} />
           </span>
         ),
         progress: (
@@ -288,7 +285,7 @@ function WorkRow({ work }: { work: Work }) {
         ),
         ...ofWork(work),
         state: pause ? (
-          <span className="text-waiting">paused</span>
+          <Status status="paused" />
         ) : (
           lapses > 0 && `${count(lapses)} ${lapses === 1 ? 'lapse' : 'lapses'}`
         ),

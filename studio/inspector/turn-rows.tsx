@@ -28,7 +28,7 @@ export function TurnRows({ turn, isOpen, isNow, event, select, showCall }: TurnR
       <button
         type="button"
         aria-expanded={isOpen}
-        className={`flex min-h-9 w-full items-center gap-2 px-3 py-1 text-left hover:bg-hover ${event === seq ? 'bg-selected' : ''}`}
+        className={`flex min-h-8 w-full items-center gap-2 px-3 py-1 max-md:min-h-11 text-left hover:bg-hover ${event === seq ? 'bg-selected' : ''}`}
         onClick={() => select(seq)}
       >
         <span className={`min-w-0 grow truncate ${supersededAt === undefined ? '' : 'line-through opacity-70'}`}>

@@ -1,13 +1,17 @@
-import { Ban, Check, Circle, CircleDot, Hourglass, Moon, TriangleAlert } from 'lucide-react'
+import { Ban, Check, Circle, CircleDot, Hourglass, Moon, Pause, TriangleAlert } from 'lucide-react'
 import type { ComponentType } from 'react'
 
 const looks: Readonly<Record<string, readonly [ComponentType<{ className?: string }>, string, string]>> = {
   waiting: [Hourglass, 'waiting', 'text-waiting'],
+  paused: [Pause, 'paused', 'text-waiting'],
+  draining: [Hourglass, 'draining', 'text-waiting'],
+  stopping: [CircleDot, 'stopping', 'text-running'],
   active: [CircleDot, 'running', 'text-running'],
   running: [CircleDot, 'running', 'text-running'],
   sleeping: [Moon, 'sleeping', 'text-session'],
   unanswered: [TriangleAlert, 'no answer', 'text-failed'],
   failed: [TriangleAlert, 'failed', 'text-failed'],
+  silent: [TriangleAlert, 'silent', 'text-failed'],
   done: [Check, 'done', 'text-done'],
   completed: [Check, 'done', 'text-faint'],
   ended: [Check, 'ended', 'text-faint'],
@@ -22,8 +26,8 @@ const looks: Readonly<Record<string, readonly [ComponentType<{ className?: strin
 export function Status({ status }: { status: string }) {
   const [Icon, word, colour] = looks[status] ?? [Circle, status, 'text-faint']
   return (
-    <span className={`inline-flex items-center gap-1 whitespace-nowrap ${colour}`}>
-      <Icon className="size-3.5 shrink-0" aria-hidden />
+    <span className={`inline-flex items-baseline gap-1 whitespace-nowrap ${colour}`}>
+      <Icon className="size-3.5 shrink-0 self-center" aria-hidden />
       {word}
     </span>
   )

@@ -9,6 +9,7 @@ import type { Page } from 'playwright-core'
 
 // The package is imported by its name.
 await import('../support/perdure-from-source.ts')
+const { packageVersion } = await import('../../src/base/errors/perdure-error.ts')
 const { launchBrowser } = await import('../support/browser/launch-browser.ts')
 const { buildStudio } = await import('./build-studio.ts')
 const { filledServer } = await import('./look-world.ts')
@@ -43,7 +44,7 @@ const pictures: Readonly<Record<string, Picture>> = {
   fleet: {
     path: '/health',
     arrange: async () => {
-      const beat = { version: '0.2.0', works: true, capacity: 256, agents: [], agentCount: 4, everyMs: 60_000 }
+      const beat = { version: packageVersion, works: true, capacity: 256, agents: [], agentCount: 4, everyMs: 60_000 }
       await server.store.nodes!.beat({ ...beat, holder: 'worker-b', drain: null })
       await server.runtime.drain('worker-b', { who: 'ann', reason: 'its machine is replaced' })
       await server.runtime.pause({ tenant: 'acme' }, { who: 'ann', reason: 'over its budget' })

@@ -73,13 +73,20 @@ const calmPages = [
 
 /** The elements on screen that have a colour, and not that of what waits. Those that say a state by an icon and a word may. */
 function loud(): string[] {
-  const hueOf = (colour: string): number | null => {
-    const [kind = '', ...numbers] = colour.match(/[a-z]+|-?[\d.]+/g) ?? []
-    const [, two = 0, three = 0, alpha = 1] = numbers.map(Number)
-    if (alpha === 0 || !kind.startsWith('okl')) return null
-    const chroma = kind === 'oklch' ? two : Math.hypot(two, three)
-    if (chroma < 0.03) return null
-    return kind === 'oklch' ? three : (Math.atan2(three, two) * 180) / Math.PI
+  // However a style sheet writes a colour, a canvas has it in red, green and blue.
+  const context = document.createElement('canvas').getContext('2d', { willReadFrequently: true })!
+  const known = new Map<string, boolean>()
+  const isLoud = (colour: string): boolean => {
+    const before = known.get(colour)
+    if (before !== undefined) return before
+    context.clearRect(0, 0, 1, 1)
+    context.fillStyle = colour
+    context.fillRect(0, 0, 1, 1)
+    const [red = 0, green = 0, blue = 0] = context.getImageData(0, 0, 1, 1).data
+    const isGrey = Math.max(red, green, blue) - Math.min(red, green, blue) < 30
+    const isAmber = red > green && green > blue && green - blue > (red - green) / 3
+    known.set(colour, !isGrey && !isAmber)
+    return !isGrey && !isAmber
   }
   const found: string[] = []
   for (const element of document.body.querySelectorAll('*')) {
@@ -93,9 +100,7 @@ function loud(): string[] {
       ...(element.matches(':checked') ? [style.accentColor] : []),
       style.backgroundColor,
     ]
-    const hues = drawn.flatMap((colour) => hueOf(colour) ?? [])
-    if (element.checkVisibility() && hues.some((hue) => hue < 55 || hue > 95))
-      found.push(element.outerHTML.slice(0, 160))
+    if (element.checkVisibility() && drawn.some(isLoud)) found.push(element.outerHTML.slice(0, 160))
   }
   return found
 }
