@@ -124,8 +124,8 @@ async function runNode({
       return []
     },
     async watch({ from, to, prefix }) {
-      const ids = Array.from({ length: to - from }, (_, n) => `${prefix}-${from + n}`)
-      await Promise.all(ids.map(follow))
+      for (let n = from; n < to; n += 64)
+        await Promise.all(Array.from({ length: Math.min(64, to - n) }, (_, m) => follow(`${prefix}-${n + m}`)))
       return []
     },
     async report() {
