@@ -16,6 +16,8 @@ import { median } from './measure.ts'
 const queued = 2_000
 const rounds = 15
 const modelMs = 200
+/** How many times as long as alone a turn may take. */
+const mostTimes = 3
 /** The nodes work on so many turns at once, and where there are limits, each tenant on half as many. */
 const atOnce = 16
 
@@ -34,6 +36,9 @@ export async function benchFairness(args: readonly string[]): Promise<void> {
       ] as const) {
         const figures = await behindOthers(open, isLimited, isQuick ? 5 : rounds)
         console.log(JSON.stringify({ store: name, isLimited, queued, modelMs, atOnce, ...figures, load: loadavg()[0] }))
+        if (isQuick || figures.ratio <= mostTimes) continue
+        console.error(`${name}: ${figures.ratio} times as long as alone, and ${mostTimes} are allowed`)
+        process.exitCode = 1
       }
     }
   } finally {
@@ -42,7 +47,7 @@ export async function benchFairness(args: readonly string[]): Promise<void> {
   }
 }
 
-async function behindOthers(open: () => Store, isLimited: boolean, times: number): Promise<object> {
+async function behindOthers(open: () => Store, isLimited: boolean, times: number) {
   const stores = [open(), open()] as const
   const start = (work: boolean) =>
     createRuntime({

@@ -124,15 +124,21 @@ async function runNode({
       return []
     },
     async watch({ from, to, prefix }) {
-      for (let n = from; n < to; n++) void follow(`${prefix}-${n}`)
+      const ids = Array.from({ length: to - from }, (_, n) => `${prefix}-${from + n}`)
+      await Promise.all(ids.map(follow))
       return []
     },
     async report() {
       return []
     },
   }
+  /** Resolves when it has been shown what there is. */
   async function follow(id: string): Promise<void> {
-    for await (const _ of runtime.conversation(id).watch());
+    const watching = runtime.conversation(id).watch()
+    await watching.next()
+    void (async () => {
+      for await (const _ of watching);
+    })()
   }
   process.on('message', (command: Command) => {
     if (command.type === 'report') {

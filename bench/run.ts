@@ -5,6 +5,7 @@ const benches: Readonly<Record<string, () => Promise<{ run(args: readonly string
   parked: async () => ({ run: (await import('./parked.ts')).benchParked }),
   serve: async () => ({ run: (await import('./serve.ts')).benchServe }),
   turns: async () => ({ run: (await import('./turns.ts')).benchTurns }),
+  young: async () => ({ run: (await import('./young.ts')).benchYoung }),
   flows: async () => ({ run: (await import('./flows.ts')).benchFlows }),
   forks: async () => ({ run: (await import('./forks.ts')).benchForks }),
   calls: async () => ({ run: (await import('./calls.ts')).benchCalls }),

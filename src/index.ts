@@ -172,8 +172,7 @@ export type { WatchOptions } from './runtime/read/watch.ts'
 export type { Readiness } from './runtime/readiness.ts'
 export type { ResumeOptions } from './runtime/resume-session.ts'
 export type { Runtime, RuntimeOptions, Verbs, Work } from './runtime/runtime.ts'
-export type { SignedFiles } from './runtime/signed-files.ts'
-export type { StateSigner } from './runtime/signed-states.ts'
+export type { SignedFiles, StateSigner } from './runtime/signed-files.ts'
 export {
   type Lifecycle,
   type LoadContext,

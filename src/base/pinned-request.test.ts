@@ -1,7 +1,7 @@
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterEach, describe, expect, test } from 'vitest'
-import { isPrivateAddress, pinnedPost, type Resolve } from './pinned-request.ts'
+import { guardedFetch, isPrivateAddress, pinnedPost, type Resolve } from './pinned-request.ts'
 
 const servers: Server[] = []
 afterEach(() => {
@@ -67,10 +67,60 @@ test('no more of an answer is read than the limit', async () => {
   expect((await post(`http://127.0.0.1:${port}/`)).text).toBe('x'.repeat(10))
 })
 
+test('an answer that does not end is read up to the limit, and let go of', async () => {
+  const isGone = Promise.withResolvers<void>()
+  const server = createServer((request, response) => {
+    request.resume()
+    response.on('close', () => isGone.resolve()).write('x'.repeat(20))
+  })
+  servers.push(server)
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  expect((await post(`http://127.0.0.1:${port}/`)).text).toBe('x'.repeat(10))
+  await isGone.promise
+})
+
 test('a receiver that does not answer is given up with the signal', async () => {
   const { port } = await listen({ body: null })
   const signal = AbortSignal.timeout(50)
   await expect(post(`http://127.0.0.1:${port}/`, undefined, true, signal)).rejects.toThrow()
+})
+
+describe('a guarded fetch', () => {
+  const local: Resolve = async () => [{ address: '127.0.0.1', family: 4 }]
+
+  test('asks for the name before each request, and connects to what it checked then', async () => {
+    const { seen, port } = await listen()
+    const answers = ['127.0.0.1', '10.0.0.1']
+    const asked: string[] = []
+    const rebound: Resolve = async (host) => {
+      asked.push(host)
+      return [{ address: answers[asked.length - 1] ?? '169.254.169.254', family: 4 }]
+    }
+    const allowed = guardedFetch({ allowPrivate: true }, rebound)
+    expect(await (await allowed(`http://mcp.example:${port}/a`, { method: 'POST', body: '{}' })).text()).toBe('ok')
+    const refused = guardedFetch({ allowPrivate: false }, rebound)
+    await expect(refused(`http://mcp.example:${port}/b`)).rejects.toThrow("'mcp.example' is 10.0.0.1")
+    await expect(refused(`http://mcp.example:${port}/c`)).rejects.toThrow("'mcp.example' is 169.254.169.254")
+    expect(asked).toHaveLength(3)
+    expect(seen).toEqual([{ host: `mcp.example:${port}`, url: '/a' }])
+  })
+
+  test('gives a redirect back, and does not follow it', async () => {
+    const target = await listen()
+    const { port } = await listen({ status: 307, headers: { location: `http://127.0.0.1:${target.port}/` } })
+    const response = await guardedFetch({ allowPrivate: true }, local)(`http://mcp.example:${port}/`)
+    expect([response.status, response.headers.get('location')]).toEqual([307, `http://127.0.0.1:${target.port}/`])
+    expect(target.seen).toEqual([])
+  })
+
+  test('sends texts and bytes only, under the host that was asked for', async () => {
+    const { seen, port } = await listen()
+    const send = guardedFetch({ allowPrivate: true }, local)
+    await expect(send(`http://mcp.example:${port}/`, { method: 'POST', body: new FormData() })).rejects.toThrow('bytes')
+    await send(`http://mcp.example:${port}/`, { headers: { host: 'metadata.internal' } })
+    expect(seen).toEqual([{ host: `mcp.example:${port}`, url: '/' }])
+  })
 })
 
 describe('private addresses', () => {

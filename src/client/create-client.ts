@@ -2,6 +2,7 @@ import type { ErrorCode } from '../base/errors/codes.ts'
 import { readOptions } from '../base/errors/read-options.ts'
 import { InvalidArgumentError } from '../base/errors/store-errors.ts'
 import type { Answered, AnswerOptions, CallRef } from '../runtime/answer-call.ts'
+import type { BulkJob } from '../runtime/bulk/bulk-request.ts'
 import type { Bulk } from '../runtime/bulk/bulk-verbs.ts'
 import type { InboxItem, ListedSession, ListFilter, SessionFilter } from '../runtime/read/lists.ts'
 import type { Totals, TotalsFilter } from '../runtime/read/totals.ts'
@@ -9,13 +10,12 @@ import type { Readiness } from '../runtime/readiness.ts'
 import type { FlowListing } from '../runtime/runtime.ts'
 import type { FailedDelivery, FailedPage, SubscriberState } from '../store/outbox.ts'
 import type { Stats, StatsWindow } from '../upkeep/stats.ts'
-import { remoteBulk } from './bulk.ts'
 import { type RemoteConversation, remoteConversation } from './conversation.ts'
 import { type RemoteFleet, remoteFleet } from './fleet.ts'
 import { type RemoteFlow, remoteFlow } from './flow.ts'
 import { type LiveFrame, type LiveOptions, live } from './live.ts'
 import type { RemoteRecord } from './pages.ts'
-import { type ClientOptions, givenOptions, requestJson } from './request.ts'
+import { type ClientOptions, givenOptions, pathPart, requestJson } from './request.ts'
 import type { Watched } from './watch.ts'
 
 /** The list entry of a session. */
@@ -131,4 +131,23 @@ function readClientOptions(given: ClientOptions): ClientOptions {
   if (options.headers !== undefined && (typeof options.headers !== 'object' || options.headers === null))
     throw new InvalidArgumentError('headers', 'must be an object')
   return { url, ...options }
+}
+
+/** The verbs of bulk jobs on a server. */
+function remoteBulk(settings: ClientOptions): Bulk {
+  const post = <T>(path: string, given: object): Promise<T> => {
+    const body = givenOptions('request', given)
+    return requestJson<T>(settings, path, { method: 'POST', body: () => body })
+  }
+  const pathOf = (id: string): string => `/store/jobs/${pathPart('job id', id)}`
+  return {
+    count: async (request) => post('/store/jobs/count', request),
+    start: async (request) => (await post<{ job: BulkJob }>('/store/jobs', request)).job,
+    list: async (page) => {
+      const query = givenOptions('page', page)
+      return (await requestJson<{ jobs: BulkJob[] }>(settings, '/store/jobs', { query })).jobs
+    },
+    get: async (id) => (await requestJson<{ job: BulkJob | null }>(settings, pathOf(id))).job,
+    stop: async (id) => (await post<{ stopped: boolean }>(`${pathOf(id)}/stop`, {})).stopped,
+  }
 }

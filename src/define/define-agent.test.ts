@@ -107,7 +107,7 @@ const good = { name: 'support', model }
 
 test.each([
   ['nothing', undefined, /must be an object/],
-  ['no name', { model }, /The name is a undefined/],
+  ['no name', { model }, /The name is undefined/],
   ['an empty name', { model, name: '' }, /The name is empty/],
   ['no model', { name: 'a' }, /'model' must be an AI SDK language model of specification v3 or v4/],
   ['the name of a model', { name: 'a', model: 'openai/gpt' }, /not its name/],

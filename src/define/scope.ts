@@ -16,7 +16,7 @@ export type Scope = Register extends { readonly scope: infer AppScope } ? AppSco
 
 /** Provides scopes. They are never stored: each is rebuilt from the tenant and the id of the user in the log. */
 export type ScopeSource = {
-  /** The scope of the user who opened the turn. */
+  /** The scope of the user who opened the turn; in a fork, of the user who forked it, where the turn was copied. */
   ofTurn(turn: TurnState): Promise<Scope>
   /**
    * The scope that acts now in the turn: of the user who opened it, or the system scope while the turn goes on because
@@ -25,6 +25,10 @@ export type ScopeSource = {
   ofStep(turn: TurnState): Promise<Scope>
   /** The scope that the call acts with: of the user who opened the turn, or of the step that made it where no person approved it. */
   ofCall(turn: TurnState, callId: string): Promise<Scope>
+  /** The id of the user whose scope `ofStep` gives. */
+  whoOfStep(turn: TurnState): string
+  /** The id of the user whose scope `ofCall` gives. */
+  whoOfCall(turn: TurnState, callId: string): string
   /** Whether rebuilding a scope may fail, because code of the application does it. */
   readonly canFail: boolean
   /** For work outside turns. Null only without a tenant, so that a tenant's work never runs without its scope. */

@@ -27,7 +27,7 @@ export type LeaseRequest = {
 /** `limited`: the limit that kept the commit from taking the lease. */
 type Committed = { readonly ok: boolean; readonly epoch?: number; readonly limited?: SlotLimit }
 
-/** The log as a commit left it, and the cached state that the commit wrote. */
+/** The log as a commit left it that opened a turn where none was open or queued, and the cached state that the commit wrote. */
 export type CommittedLog = { readonly workingSet: WorkingSet; readonly cached: FsmState }
 
 /** A lease that came with a commit, and the moment at which the commit asked for it. */

@@ -17,23 +17,23 @@ const scopesOf = (options: ScopeOptions = {}) => new Scopes(options, fakeClock()
 const restoring: ScopeOptions = { restoreScope: (tenant, who) => createScope({ tenant, user: `restored ${who}` }) }
 
 test('a scope is rebuilt from tenant and user, and says so', async () => {
-  const scope = await scopesOf().forConversation('acme', 'c1').ofTurn(plain!)
+  const scope = await scopesOf().forConversation('acme', 'c1', null).ofTurn(plain!)
   expect(scope).toEqual({ tenant: 'acme', user: 'ann', assigns: {}, system: false, restored: true })
-  const ofDefault = await scopesOf().forConversation('default', 'c1').ofTurn(plain!)
+  const ofDefault = await scopesOf().forConversation('default', 'c1', null).ofTurn(plain!)
   expect(ofDefault).toEqual({ user: 'ann', assigns: {}, system: false, restored: true })
 })
 
 test('a scope is rebuilt by the application where it can, also by a promise', async () => {
-  const { ofTurn, canFail } = scopesOf(restoring).forConversation('acme', 'c1')
+  const { ofTurn, canFail } = scopesOf(restoring).forConversation('acme', 'c1', null)
   expect(await ofTurn(plain!)).toEqual(createScope({ tenant: 'acme', user: 'restored ann' }))
   expect(canFail).toBe(true)
-  expect(scopesOf().forConversation('acme', 'c1').canFail).toBe(false)
+  expect(scopesOf().forConversation('acme', 'c1', null).canFail).toBe(false)
   const later = scopesOf({ restoreScope: async (tenant, user) => createScope({ tenant, user }) })
-  expect(await later.forConversation('acme', 'c1').ofTurn(plain!)).toMatchObject({ user: 'ann' })
+  expect(await later.forConversation('acme', 'c1', null).ofTurn(plain!)).toMatchObject({ user: 'ann' })
 })
 
 test('a call that was approved acts for the user who opened the turn', async () => {
-  const { ofCall, ofTurn } = scopesOf(restoring).forConversation('acme', 'c1')
+  const { ofCall, ofTurn } = scopesOf(restoring).forConversation('acme', 'c1', null)
   expect(await ofCall(approved!, 'c1')).toMatchObject({ user: 'restored ann' })
   expect(await ofTurn(approved!)).toMatchObject({ user: 'restored ann' })
   expect(await ofCall(plain!, 'none')).toMatchObject({ user: 'restored ann' })
@@ -51,16 +51,16 @@ test('the approval of a call tells who gave it and when', () => {
 test('a user without an id is rebuilt without one, and the system as the system', async () => {
   const [unnamed] = stateOf([said('t1', {}, 'anonymous')]).turns
   const [own] = stateOf([said('t1', {}, 'system')]).turns
-  const { ofTurn } = scopesOf().forConversation('acme', 'c1')
+  const { ofTurn } = scopesOf().forConversation('acme', 'c1', null)
   expect(await ofTurn(unnamed!)).toEqual({ tenant: 'acme', assigns: {}, system: false, restored: true })
   expect(await ofTurn(own!)).toEqual(systemScope('acme'))
-  expect(await scopesOf(restoring).forConversation('acme', 'c1').ofTurn(own!)).toEqual(systemScope('acme'))
+  expect(await scopesOf(restoring).forConversation('acme', 'c1', null).ofTurn(own!)).toEqual(systemScope('acme'))
 })
 
 test('a turn without its first message has no user', async () => {
   const headless = { ...plain!, items: [] }
-  expect(await scopesOf().forConversation('acme', 'c1').ofTurn(headless)).not.toHaveProperty('user')
-  expect(await scopesOf().forConversation('acme', 'c1').ofTurn(headless)).toMatchObject({ system: false })
+  expect(await scopesOf().forConversation('acme', 'c1', null).ofTurn(headless)).not.toHaveProperty('user')
+  expect(await scopesOf().forConversation('acme', 'c1', null).ofTurn(headless)).toMatchObject({ system: false })
 })
 
 test.each<[string, () => unknown]>([
@@ -70,7 +70,7 @@ test.each<[string, () => unknown]>([
   ['gives a scope of another tenant', () => createScope({ tenant: 'other', user: 'ann' })],
 ])('a scope is missing where restoreScope %s', async (_, restore) => {
   const scopes = scopesOf({ restoreScope: () => restore() as Scope })
-  const { ofTurn, ofCall } = scopes.forConversation('acme', 'c1')
+  const { ofTurn, ofCall } = scopes.forConversation('acme', 'c1', null)
   const missing = { code: 'scope_missing', retryable: true, message: expect.stringContaining("'ann'") }
   await expect(ofTurn(plain!)).rejects.toMatchObject(missing)
   await expect(ofCall(approved!, 'c1')).rejects.toMatchObject(missing)
@@ -79,7 +79,7 @@ test.each<[string, () => unknown]>([
 test('restoreScope has thirty seconds', async () => {
   const clock = fakeClock()
   const scopes = new Scopes({ restoreScope: () => new Promise(() => {}) }, clock)
-  const restored = scopes.forConversation('acme', 'c1').ofTurn(plain!)
+  const restored = scopes.forConversation('acme', 'c1', null).ofTurn(plain!)
   const refused = expect(restored).rejects.toMatchObject({ code: 'scope_missing' })
   for (let turn = 0; turn < 10; turn++) await clock.advance(0)
   await clock.advance(30_000)
@@ -93,11 +93,11 @@ test('restoreScope is asked once for a turn while a process works on it', async 
     return createScope({ tenant, user })
   }
   const scopes = scopesOf({ restoreScope })
-  const source = scopes.forConversation('acme', 'c1')
+  const source = scopes.forConversation('acme', 'c1', null)
   for (const read of [source.ofTurn, source.ofStep]) await read(approved!)
   await source.ofCall(approved!, 'c1')
   expect(asked).toBe(1)
-  await scopes.forConversation('acme', 'c1').ofTurn(approved!)
+  await scopes.forConversation('acme', 'c1', null).ofTurn(approved!)
   expect(asked).toBe(2)
 })
 
@@ -129,7 +129,7 @@ const expired = [
 const goesOn = [...expired, replied('t1', 'm2', 5, { calls: ['c2'] }), called('c2')]
 
 test('what a turn does because a deadline has passed acts with the system scope, which is not restored', async () => {
-  const { ofTurn, ofStep, ofCall } = scopesOf(restoring).forConversation('acme', 'c1')
+  const { ofTurn, ofStep, ofCall } = scopesOf(restoring).forConversation('acme', 'c1', null)
   const [turn] = stateOf(goesOn).turns
   expect(await ofStep(turn!)).toMatchObject({ tenant: 'acme', system: true })
   expect(await ofCall(turn!, 'c2')).toMatchObject({ tenant: 'acme', system: true })
@@ -139,7 +139,7 @@ test('what a turn does because a deadline has passed acts with the system scope,
 })
 
 test('after a person has said or answered something, the turn acts for the user who opened it again', async () => {
-  const { ofStep, ofCall } = scopesOf().forConversation('acme', 'c1')
+  const { ofStep, ofCall } = scopesOf().forConversation('acme', 'c1', null)
   const [steered] = stateOf([...goesOn, said('t1')]).turns
   expect(await ofStep(steered!)).toMatchObject({ user: 'ann' })
   // The call was made before.
@@ -152,11 +152,11 @@ test('after a person has said or answered something, the turn acts for the user 
 test('a call that was made because a deadline has passed acts for the user who opened the turn once it is approved', async () => {
   const gated = [...goesOn.slice(0, -1), called('c2', { gated: true }), suspended('c2', 'approval')]
   const [turn] = stateOf([...gated, resolved('c2', 'approval', 'resolved', { value: true, who: 'boss' })]).turns
-  expect(await scopesOf().forConversation('acme', 'c1').ofCall(turn!, 'c2')).toMatchObject({ user: 'ann' })
+  expect(await scopesOf().forConversation('acme', 'c1', null).ofCall(turn!, 'c2')).toMatchObject({ user: 'ann' })
 })
 
 test('a call that was made before a deadline passed acts for the user who opened the turn', async () => {
   const [first, second, third, ...rest] = expired
   const [turn] = stateOf([first!, second!, third!, called('c2'), ...rest]).turns
-  expect(await scopesOf().forConversation('acme', 'c1').ofCall(turn!, 'c2')).toMatchObject({ user: 'ann' })
+  expect(await scopesOf().forConversation('acme', 'c1', null).ofCall(turn!, 'c2')).toMatchObject({ user: 'ann' })
 })

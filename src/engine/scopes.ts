@@ -18,6 +18,8 @@ import { callPosition } from '../log/fold-call.ts'
 import type { CallState, TurnState } from '../log/state.ts'
 import { checkId } from '../store/checks.ts'
 import type { ConversationRef } from '../store/records.ts'
+import { readRecord } from '../store/rows.ts'
+import type { TenantStore } from '../store/store.ts'
 
 /** Rebuilds the scope of a user from what is stored of it: the tenant, and the user's id. Has 30 seconds. */
 export type RestoreScope = (tenant: string, who: string) => Scope | Promise<Scope>
@@ -60,8 +62,8 @@ export class Scopes {
     return this.#rebuilt({ tenant, id }, who)
   }
 
-  /** For as long as one process works on a conversation: the scope of a turn is rebuilt once in that time. */
-  forConversation(tenant: string, id: string): ScopeSource {
+  /** For as long as one process works on a conversation: the scope of a turn is rebuilt once in that time. `forker`: see `forkerOf`. */
+  forConversation(tenant: string, id: string, forker: Forker | null): ScopeSource {
     let known: { readonly turnId: string; readonly who: string; readonly scope: Promise<Scope> } | null = null
     const rebuilt = ({ turnId }: TurnState, who: string): Promise<Scope> => {
       if (who === system) return Promise.resolve(this.#systemOf(tenant))
@@ -72,9 +74,11 @@ export class Scopes {
     }
     return {
       canFail: this.#options.restoreScope !== undefined,
-      ofTurn: (turn) => rebuilt(turn, openerOfTurn(turn)),
-      ofStep: (turn) => rebuilt(turn, actorOfStep(turn)),
-      ofCall: (turn, callId) => rebuilt(turn, actorOfCall(turn, callId)),
+      ofTurn: (turn) => rebuilt(turn, actorOfTurn(turn, forker)),
+      ofStep: (turn) => rebuilt(turn, actorOfStep(turn, forker)),
+      ofCall: (turn, callId) => rebuilt(turn, actorOfCall(turn, callId, forker)),
+      whoOfStep: (turn) => actorOfStep(turn, forker),
+      whoOfCall: (turn, callId) => actorOfCall(turn, callId, forker),
       ofSystem: async () => (tenant === 'default' ? null : this.#restored({ tenant, id }, system)),
     }
   }
@@ -105,18 +109,41 @@ export class Scopes {
 /** The id of the runtime itself in the log. */
 const system = 'system'
 
+/** Who forked a conversation, and the last event that was copied. */
+export type Forker = { readonly who: string; readonly at: number }
+
+/**
+ * The user for whom the copied turns of a fork go on: who forked it, because the person whose turn it was has asked for nothing here. Null where it is no fork,
+ * and where the application forked it.
+ */
+export async function forkerOf(store: Pick<TenantStore, 'getConversation'>, id: string): Promise<Forker | null> {
+  const record = await readRecord(store, id)
+  const at = record?.parent?.at
+  const who = record?.owner ?? system
+  return at === undefined || who === system ? null : { who, at }
+}
+
+export function isCopied({ firstSeq }: Pick<TurnState, 'firstSeq'>, forker: Forker | null): forker is Forker {
+  return forker !== null && firstSeq <= forker.at
+}
+
+/** The id of the user for whom the turn goes on. */
+export function actorOfTurn(turn: Pick<TurnState, 'items' | 'firstSeq'>, forker: Forker | null): string {
+  return isCopied(turn, forker) ? forker.who : openerOfTurn(turn)
+}
+
 /** The id of the user whose message opened the turn. A turn without its first message has no user. */
 export function openerOfTurn({ items }: Pick<TurnState, 'items'>): string {
   return items.find((item) => item.type === 'user')?.who ?? 'anonymous'
 }
 
 /**
- * The system, from when a call of the turn has expired until a person says or answers something in it; else the user whose turn it is. Decided from the log, so
- * that every process decides alike. `before`: as it was at that seq.
+ * The system, from when a call of the turn has expired until a person says or answers something in it, or forks it; else the user whose turn it is. Decided from
+ * what is stored, so that every process decides alike. `before`: as it was at that seq.
  */
-export function actorOfStep(turn: TurnState, before = Number.POSITIVE_INFINITY): string {
+function actorOfStep(turn: TurnState, forker: Forker | null, before = Number.POSITIVE_INFINITY): string {
   let expired = 0
-  let acted = 0
+  let acted = forker?.at ?? 0
   for (const { rounds } of turn.calls) {
     for (const { kind, resolution } of rounds) {
       if (!resolution || resolution.seq > before) continue
@@ -124,18 +151,18 @@ export function actorOfStep(turn: TurnState, before = Number.POSITIVE_INFINITY):
       else if (kind !== 'sub_agent') acted = Math.max(acted, resolution.seq)
     }
   }
-  if (expired <= acted) return openerOfTurn(turn)
+  if (expired <= acted) return actorOfTurn(turn, forker)
   const isAddressed = turn.items.some((item) => item.type === 'user' && item.seq > expired && item.seq < before)
-  return isAddressed ? openerOfTurn(turn) : system
+  return isAddressed ? actorOfTurn(turn, forker) : system
 }
 
 /** The user who opened the turn, where a person has let the call run; else who acted in the turn when the call was made. */
-export function actorOfCall(turn: TurnState, callId: string): string {
+function actorOfCall(turn: TurnState, callId: string, forker: Forker | null): string {
   const call = turn.calls[callPosition(turn.calls, callId)]
   const isGranted = call?.rounds.some(
     ({ kind, resolution }) => kind !== 'sub_agent' && resolution?.status === 'resolved',
   )
-  return isGranted ? openerOfTurn(turn) : actorOfStep(turn, call?.seq)
+  return isGranted ? actorOfTurn(turn, forker) : actorOfStep(turn, forker, call?.seq)
 }
 
 /** Who approved the call, and when; null where no approval was needed. */

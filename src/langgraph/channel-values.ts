@@ -1,4 +1,5 @@
 import { Lru } from '../base/lru.ts'
+import type { EventPlace } from '../store/store.ts'
 import { type KnownText, type SerialisedText, type StoredText, storedText, wholeText } from './channel-text.ts'
 import type { CheckpointRecord, Placed, ThreadLog, ValuePlace } from './thread-log.ts'
 
@@ -14,8 +15,28 @@ export class ChannelValues {
     bytes: 64 * 1024 * 1024,
     weigh: ({ text }) => text.length * 2,
   })
-  /** Of threads that were deleted here. */
+  /** Counts how often all that was remembered of a thread was forgotten. */
   readonly #generations = new Lru<number>({ entries: 10_000 })
+  readonly #ends = new Lru<EventPlace>({ entries: 1_000 })
+
+  /** Where the log of a thread ended when it was last read or appended to. Null: nothing is remembered of it. */
+  endOf({ threadId }: ThreadLog): EventPlace | null {
+    return this.#ends.get(threadId) ?? null
+  }
+
+  /** The log was read. Where it ends elsewhere than is known, another process has appended to it or deleted it. */
+  sawEnd(thread: ThreadLog, end: EventPlace | null): void {
+    const known = this.endOf(thread)
+    if (known && known.seq === end?.seq && known.at === end.at) return
+    this.forget(thread)
+    if (end) this.#ends.set(thread.threadId, end)
+  }
+
+  /** A record was appended where the log was known to end, so what is remembered still counts. */
+  appended(thread: ThreadLog, end: EventPlace | null): void {
+    if (end) this.#ends.set(thread.threadId, end)
+    else this.forget(thread)
+  }
 
   located(thread: ThreadLog, placed: PlacedCheckpoint): void {
     this.#located.set(this.#key(thread, placed.record.ns, placed.record.id), placed)
@@ -25,30 +46,35 @@ export class ChannelValues {
     return this.#located.get(this.#key(thread, ns, id)) ?? null
   }
 
-  /** How a checkpoint stores its channels: `changed` in itself, and `kept` by the place where the checkpoint before has them. */
+  /**
+   * How a checkpoint stores its channels: `changed` in itself, and `kept` by the place where the checkpoint before has them. What that one does not have is asked of
+   * `textOf` and stored here. `texts`: all values that are stored here, whole.
+   */
   async toStore(
     thread: ThreadLog,
     before: PlacedCheckpoint | null,
-    changed: ReadonlyMap<string, SerialisedText>,
-    kept: readonly string[],
-  ): Promise<StoredChannels> {
+    { changed, kept }: { readonly changed: readonly string[]; readonly kept: readonly string[] },
+    textOf: (channel: string) => Promise<SerialisedText | null>,
+  ): Promise<{ readonly stored: StoredChannels; readonly texts: ReadonlyMap<string, SerialisedText> }> {
+    const places = new Map(kept.map((channel) => [channel, before && placeOf(before, channel)]))
+    const texts = new Map<string, SerialisedText>()
     const values: [string, StoredText][] = []
-    for (const [channel, text] of changed) {
+    for (const channel of [...changed, ...kept.filter((one) => !places.get(one))]) {
+      const text = await textOf(channel)
+      if (!text) continue
+      texts.set(channel, text)
       const place = before && placeOf(before, channel)
       values.push([channel, storedText(text, place && (await this.#text(thread, before.record.ns, channel, place)))])
     }
-    const carried = kept.flatMap((channel) => {
-      const place = before && placeOf(before, channel)
-      return place ? [[channel, place] as const] : []
-    })
-    return { values: Object.fromEntries(values), carried: Object.fromEntries(carried) }
+    const carried = [...places].flatMap(([channel, place]) => (place ? [[channel, place] as const] : []))
+    return { stored: { values: Object.fromEntries(values), carried: Object.fromEntries(carried) }, texts }
   }
 
-  /** The checkpoint is in the log. `changed`: its values, whole. */
-  stored(thread: ThreadLog, placed: PlacedCheckpoint, changed: ReadonlyMap<string, SerialisedText>): void {
+  /** The checkpoint is in the log. `texts`: its values, whole. */
+  stored(thread: ThreadLog, placed: PlacedCheckpoint, texts: ReadonlyMap<string, SerialisedText>): void {
     this.located(thread, placed)
     const { seq, record } = placed
-    for (const [channel, text] of changed) {
+    for (const [channel, text] of texts) {
       const base = record.values[channel]?.base
       const known = { ...text, seq, whole: base?.whole ?? seq, added: base?.added ?? 0 }
       this.#texts.set(this.#key(thread, record.ns, record.id, channel), known)
@@ -72,8 +98,9 @@ export class ChannelValues {
     return texts
   }
 
-  forget(thread: ThreadLog): void {
-    this.#generations.set(thread.threadId, (this.#generations.get(thread.threadId) ?? 0) + 1)
+  forget({ threadId }: ThreadLog): void {
+    this.#generations.set(threadId, (this.#generations.get(threadId) ?? 0) + 1)
+    this.#ends.delete(threadId)
   }
 
   async #text(

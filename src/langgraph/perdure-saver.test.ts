@@ -1,5 +1,6 @@
 import { type Checkpoint, emptyCheckpoint, uuid6 } from '@langchain/langgraph-checkpoint'
 import { expect, test } from 'vitest'
+import type { Json } from '../base/json.ts'
 import { note } from '../log/validate-event.ts'
 import { memoryStore } from '../store/memory/memory-store.ts'
 import { PerdureSaver } from './perdure-saver.ts'
@@ -102,22 +103,106 @@ test('a deleted thread begins anew, for the saver that knew it too', async () =>
   expect((await saver.getTuple(thread))?.checkpoint.channel_values).toEqual({ a: 'new' })
 })
 
-test('notes that others left under its name are passed over', async () => {
+test('notes that others left under its name are passed over, also those that look like records', async () => {
   const store = memoryStore()
   const saver = new PerdureSaver({ store })
   const config = await saver.put(thread, checkpointOf({ a: 1 }, { a: 1 }), metadata, { a: 1 })
-  for (const data of [
-    null,
-    'x',
-    { part: 0, of: 3, text: '{' },
-    { part: 2, of: 3, text: '' },
-    { part: 0, of: 1, text: '[]' },
-  ]) {
-    await store.commit('langgraph/t', { events: [note({ name: 'langgraph', data, who: 'eve' })] })
-  }
+  const leave = (data: Json, who: string) =>
+    store.commit('langgraph/t', { events: [note({ name: 'langgraph', data, who })] })
+  const notes = [null, 'x', { part: 0, of: 3, text: '{' }, { part: 2, of: 3, text: '' }, { part: 0, of: 1, text: '[]' }]
+  for (const data of notes) await leave(data, 'system')
+  // A person who may leave notes there.
+  const forged = { format: 'json', text: '"forged"' }
+  const values = { a: forged }
+  const record = { type: 'checkpoint', ns: '', id: 'z', parent: null, checkpoint: forged, metadata: forged, values }
+  await leave({ part: 0, of: 1, text: JSON.stringify({ ...record, carried: {} }) }, 'eve')
   await saver.putWrites(config, [['a', 2]], 'one')
   const tuple = await new PerdureSaver({ store }).getTuple(thread)
   expect(tuple).toMatchObject({ checkpoint: { channel_values: { a: 1 } }, pendingWrites: [['one', 'a', 2]] })
+})
+
+test('a checkpoint whose parent is not in the thread has its unchanged channels too', async () => {
+  const saver = new PerdureSaver({ store: memoryStore() })
+  const values = { a: 'kept', b: 'new' }
+  const config = { configurable: { ...thread.configurable, checkpoint_id: 'elsewhere' } }
+  const put = await saver.put(config, checkpointOf(values, { a: 1, b: 2 }), metadata, { b: 2 })
+  expect((await saver.getTuple(put))?.checkpoint.channel_values).toEqual(values)
+})
+
+test.each([
+  ['deleted', 0],
+  ['deleted and begun again with as many checkpoints', 2],
+  ['deleted and begun again with more, which its saver has read,', 5],
+])(
+  'a thread that another process has %s under a running graph loses nothing of what the graph puts',
+  async (_, again) => {
+    const store = memoryStore()
+    const saver = new PerdureSaver({ store })
+    const list = ['x'.repeat(600)]
+    const first = await saver.put(thread, checkpointOf({ list, fixed: 'old' }, { list: 1, fixed: 1 }), metadata, {
+      list: 1,
+      fixed: 1,
+    })
+    const second = await saver.put(first, checkpointOf({ list, fixed: 'old' }, { list: 1, fixed: 1 }), metadata, {})
+    const other = new PerdureSaver({ store })
+    await other.deleteThread('t')
+    for (let n = 0; n < again; n++) {
+      const values = { list: ['other'.repeat(300)], fixed: 'other' }
+      await other.put(thread, checkpointOf(values, { list: 1, fixed: 1 }), metadata, { list: 1, fixed: 1 })
+    }
+    if (again > 2) await saver.getTuple(thread)
+    const grown = [...list, 'more']
+    const values = { list: grown, fixed: 'old' }
+    const third = await saver.put(second, checkpointOf(values, { list: 2, fixed: 1 }), metadata, { list: 2 })
+    for (const reader of [saver, new PerdureSaver({ store })])
+      expect((await reader.getTuple(third))?.checkpoint.channel_values).toEqual(values)
+  },
+)
+
+test("savers that put into one thread at once keep each other's checkpoints apart", async () => {
+  const store = memoryStore()
+  const savers = [1, 2, 3].map(() => new PerdureSaver({ store }))
+  const list = ['x'.repeat(600)]
+  const base = await savers[0]!.put(thread, checkpointOf({ list }, { list: 1 }), metadata, { list: 1 })
+  const puts = await Promise.all(
+    Array.from({ length: 12 }, (_, n) =>
+      savers[n % 3]!.put(base, checkpointOf({ list: [...list, `n${n}`] }, { list: 2 }), metadata, { list: 2 }),
+    ),
+  )
+  const reader = new PerdureSaver({ store })
+  for (const [n, put] of puts.entries())
+    expect((await reader.getTuple(put))?.checkpoint.channel_values['list']).toEqual([...list, `n${n}`])
+})
+
+test.each([
+  ['a function', () => 1],
+  ['a bigint', { count: 10n }],
+])('%s is refused, since the thread could not be read again as it was', async (_, value) => {
+  const saver = new PerdureSaver({ store: memoryStore() })
+  const config = await saver.put(thread, checkpointOf({ a: 1 }, { a: 1 }), metadata, { a: 1 })
+  const put = saver.put(config, checkpointOf({ a: value }, { a: 2 }), metadata, { a: 2 })
+  await expect(put).rejects.toMatchObject({
+    code: 'invalid_argument',
+    message: expect.stringContaining('channel_values.a'),
+  })
+  await expect(saver.putWrites(config, [['a', value]], 'task')).rejects.toMatchObject({ code: 'invalid_argument' })
+  expect((await saver.getTuple(thread))?.checkpoint.channel_values).toEqual({ a: 1 })
+})
+
+test('what the serialiser of LangGraph keeps beside JSON is read as it was', async () => {
+  const saver = new PerdureSaver({ store: memoryStore() })
+  const value = { map: new Map([['a', new Set([1])]]), pattern: /x/g, bytes: new Uint8Array([0, 255]), none: undefined }
+  await saver.put(thread, checkpointOf({ value }, { value: 1 }), metadata, { value: 1 })
+  expect((await saver.getTuple(thread))?.checkpoint.channel_values).toEqual({ value })
+})
+
+test('threads are listed by members of their metadata that are objects', async () => {
+  const saver = new PerdureSaver({ store: memoryStore() })
+  for (const by of ['ann', 'eve'])
+    await saver.put(thread, checkpointOf({}, {}), { ...metadata, who: { by } } as never, {})
+  const found: unknown[] = []
+  for await (const { metadata: about } of saver.list(thread, { filter: { who: { by: 'ann' } } })) found.push(about)
+  expect(found).toMatchObject([{ who: { by: 'ann' } }])
 })
 
 test.each([undefined, 7, '', 'a\nb', 'x'.repeat(300)])(

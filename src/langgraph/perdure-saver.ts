@@ -16,10 +16,11 @@ import {
   WRITES_IDX_MAP,
 } from '@langchain/langgraph-checkpoint'
 import { InvalidArgumentError } from '../base/errors/store-errors.ts'
+import { isSameJson, type Json } from '../base/json.ts'
 import type { TenantStore } from '../store/store.ts'
 import { bytesOf, type SerialisedText, serialisedText } from './channel-text.ts'
 import { ChannelValues, type PlacedCheckpoint } from './channel-values.ts'
-import { ThreadLog, threadsOf, type WritesRecord } from './thread-log.ts'
+import { type Placed, ThreadLog, type ThreadRecord, threadsOf, type WritesRecord } from './thread-log.ts'
 
 /** Options of `PerdureSaver`. */
 export type PerdureSaverOptions = {
@@ -28,6 +29,9 @@ export type PerdureSaverOptions = {
   /** Default: LangGraph's own. */
   readonly serde?: SerializerProtocol
 }
+
+/** What LangGraph's serialiser writes in place of a value that it cannot. */
+const givenUp = '"[unable to serialize, circular reference is too complex to analyze]"'
 
 /** A checkpoint and the writes on top of it, as they are in the log. */
 type Found = { readonly placed: PlacedCheckpoint; readonly writes: readonly WritesRecord[] }
@@ -75,7 +79,7 @@ export class PerdureSaver extends BaseCheckpointSaver {
         if (checkpoint_id && id !== checkpoint_id) continue
         if (typeof beforeId === 'string' && id >= beforeId) continue
         const known = await this.#load<Record<string, unknown>>(metadata)
-        if (!Object.entries(filter).every(([key, value]) => known[key] === value)) continue
+        if (!Object.entries(filter).every(([key, value]) => isSameJson(known[key] as Json, value as Json))) continue
         if (listed >= limit) return
         listed += 1
         yield await this.#tuple(thread, found)
@@ -92,28 +96,32 @@ export class PerdureSaver extends BaseCheckpointSaver {
     const { thread, ns } = this.#placeOf(config)
     const { channel_values: values, ...rest } = checkpoint
     const parent = getCheckpointId(config) || null
-    const [stored, about, ...texts] = await Promise.all([
-      this.#dump(rest),
-      this.#dump(metadata),
-      ...Object.keys(newVersions).map(async (channel) => [channel, await this.#dumpValue(values, channel)] as const),
-    ])
-    const changed = new Map(texts.flatMap(([channel, text]) => (text ? [[channel, text] as const] : [])))
-    const kept = Object.keys(rest.channel_versions).filter((channel) => !Object.hasOwn(newVersions, channel))
+    const [stored, about] = await Promise.all([this.#dump(rest), this.#dump(metadata)])
+    const changed = Object.keys(newVersions)
+    // The first checkpoint of a thread has what is new, and nothing else.
+    const kept =
+      parent === null
+        ? []
+        : Object.keys(rest.channel_versions).filter((channel) => !Object.hasOwn(newVersions, channel))
+    const dumped = new Map<string, Promise<SerialisedText | null>>()
+    const textOf = (channel: string): Promise<SerialisedText | null> => {
+      const text = dumped.get(channel) ?? this.#dumpValue(values, channel)
+      dumped.set(channel, text)
+      return text
+    }
+    // As they are now: the graph goes on while appends wait for each other.
+    await Promise.all(changed.map(textOf))
     await this.#inOrder(thread, async () => {
-      const before = parent === null ? null : await this.#find(thread, ns, parent)
-      const channels = await this.#values.toStore(thread, before, changed, kept)
-      const record = {
-        type: 'checkpoint',
-        ns,
-        id: checkpoint.id,
-        parent,
-        checkpoint: stored,
-        metadata: about,
-        ...channels,
-      } as const
+      let texts: ReadonlyMap<string, SerialisedText> = new Map()
       // Durable from here: the checkpoint with all its channels, or nothing of it.
-      const seq = await thread.append(record)
-      this.#values.stored(thread, { seq, record }, changed)
+      const placed = await this.#append(thread, async () => {
+        const before = parent === null ? null : await this.#find(thread, ns, parent)
+        const channels = await this.#values.toStore(thread, before, { changed, kept }, textOf)
+        texts = channels.texts
+        const { id } = checkpoint
+        return { type: 'checkpoint', ns, id, parent, checkpoint: stored, metadata: about, ...channels.stored } as const
+      })
+      this.#values.stored(thread, placed, texts)
     })
     return { configurable: { thread_id: thread.threadId, checkpoint_ns: ns, checkpoint_id: checkpoint.id } }
   }
@@ -126,11 +134,12 @@ export class PerdureSaver extends BaseCheckpointSaver {
       writes.map(async ([channel, value], place) => ({
         index: WRITES_IDX_MAP[channel] ?? place,
         channel,
-        value: await this.#dump(value),
+        value: await this.#dump(value, channel),
       })),
     )
     // Durable from here: all writes of the task, or none.
-    await this.#inOrder(thread, () => thread.append({ type: 'writes', ns, id, task: taskId, writes: stored }))
+    const record = { type: 'writes', ns, id, task: taskId, writes: stored } as const
+    await this.#inOrder(thread, () => this.#append(thread, async () => record))
   }
 
   override async deleteThread(threadId: string): Promise<void> {
@@ -204,11 +213,28 @@ export class PerdureSaver extends BaseCheckpointSaver {
     }
   }
 
+  /**
+   * Appends where the log is known to end. Elsewhere the places in the record may be those of another log: then everything that is remembered of the thread is
+   * forgotten, and the record made anew.
+   */
+  async #append<R extends ThreadRecord>(thread: ThreadLog, recordOf: () => Promise<R>): Promise<Placed<R>> {
+    for (;;) {
+      if (!this.#values.endOf(thread)) this.#values.forget(thread)
+      const record = await recordOf()
+      const result = await thread.append(record, this.#values.endOf(thread))
+      if (result.ok) {
+        this.#values.appended(thread, result.end)
+        return { seq: result.seq, record }
+      }
+      this.#values.forget(thread)
+    }
+  }
+
   /** Newest first. A checkpoint that was put again counts once, as it was put last. */
   async *#checkpoints(thread: ThreadLog): AsyncGenerator<Found> {
     const writes = new Map<string, WritesRecord[]>()
     const seen = new Set<string>()
-    for await (const { seq, record } of thread.newestFirst()) {
+    for await (const { seq, record } of thread.newestFirst((end) => this.#values.sawEnd(thread, end))) {
       const key = JSON.stringify([record.ns, record.id])
       if (record.type === 'writes') {
         const others = writes.get(key)
@@ -296,13 +322,21 @@ export class PerdureSaver extends BaseCheckpointSaver {
     )
   }
 
-  async #dump(value: unknown): Promise<SerialisedText> {
-    return serialisedText(await this.serde.dumpsTyped(value))
+  /** Throws for what LangGraph's serialiser gives up on: the thread could not be read again, or not as it was. */
+  async #dump(value: unknown, channel?: string): Promise<SerialisedText> {
+    const dumped = serialisedText(await this.serde.dumpsTyped(value))
+    const isLost = dumped.text === '' || (dumped.text === givenUp && typeof value !== 'string')
+    if (dumped.format !== 'json' || !isLost) return dumped
+    const name = channel === undefined ? 'metadata' : `channel_values.${channel}`
+    throw new InvalidArgumentError(
+      name,
+      'holds what the serialiser cannot keep, as a function or a bigint; leave it out, or pass a serde that keeps it',
+    )
   }
 
   /** Null where the channel is empty. */
   async #dumpValue(values: Record<string, unknown>, channel: string): Promise<SerialisedText | null> {
-    return Object.hasOwn(values, channel) ? this.#dump(values[channel]) : null
+    return Object.hasOwn(values, channel) ? this.#dump(values[channel], channel) : null
   }
 
   async #load<T>(text: SerialisedText): Promise<T> {

@@ -1,6 +1,5 @@
-import { InvalidArgumentError } from '../base/errors/store-errors.ts'
-import { type PlacedRecord, RecordLog } from '../store/record-log.ts'
-import type { TenantStore } from '../store/store.ts'
+import { type AppendResult, type PlacedRecord, RecordLog } from '../store/record-log.ts'
+import type { EventPlace, TenantStore } from '../store/store.ts'
 import type { StoredText } from './channel-text.ts'
 
 /** A checkpoint. A channel that changed with it is in `values`; for all others `carried` has the seq of the record they are in. */
@@ -51,12 +50,9 @@ export class ThreadLog {
     this.#records = new RecordLog({ store, id: this.#id, name: threadAgent, read: readRecord })
   }
 
-  /** Durable when it resolves. Returns the record's seq. */
-  async append(record: ThreadRecord): Promise<number> {
-    const result = await this.#records.append(record)
-    // A commit without expectations has nothing to conflict with.
-    if (!result.ok) throw new InvalidArgumentError('thread_id', `names a log that refuses notes: ${result.conflict}`)
-    return result.seq
+  /** Durable when it resolves with `ok`. `after`: where the log must end for the record to be right; null: anywhere. */
+  append(record: ThreadRecord, after: EventPlace | null): Promise<AppendResult> {
+    return this.#records.append(record, after ? { after } : {})
   }
 
   async remove(): Promise<void> {
@@ -68,8 +64,8 @@ export class ThreadLog {
     return this.#records.from(seq, through)
   }
 
-  newestFirst(): AsyncGenerator<Placed> {
-    return this.#records.newestFirst()
+  newestFirst(onEnd: (end: EventPlace | null) => void): AsyncGenerator<Placed> {
+    return this.#records.newestFirst(undefined, onEnd)
   }
 }
 

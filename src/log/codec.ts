@@ -107,3 +107,16 @@ function write(value: Json): string {
 export function argsDigest(args: Json): string {
   return sha256(encode(args, 'args'))
 }
+
+/** Encodes a value that may have undefined members, which are left out. Values from a log keep their exact form. */
+export function jsonText(value: unknown): string {
+  return encode(withoutUndefined(value))
+}
+
+/** Drops undefined members, as JSON.stringify does. */
+function withoutUndefined(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutUndefined)
+  if (typeof value !== 'object' || value === null) return value
+  const kept = Object.entries(value).filter(([, member]) => member !== undefined)
+  return Object.fromEntries(kept.map(([key, member]) => [key, withoutUndefined(member)]))
+}

@@ -13,11 +13,11 @@ import {
   findCall,
   openTurn,
   seedTitle,
+  TurnIndex,
   type TurnItem,
   type TurnState,
 } from './state.ts'
 import { beginsAt, type Replaced, replacedBy } from './superseded.ts'
-import { TurnIndex } from './turn-index.ts'
 
 /**
  * Folds a log to its state. `base` is the state before the first of `events`: a state folded earlier, or a summary's base.

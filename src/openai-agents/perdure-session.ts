@@ -53,17 +53,17 @@ export function perdureSession(store: TenantStore, id: string, options: PerdureS
 
     async popItem() {
       for (;;) {
-        const expectedSeq = await log.lastSeq()
-        const [item] = await read(1, expectedSeq)
+        const end = await log.end()
+        const [item] = end ? await read(1, end.seq) : []
         if (!item) return undefined
-        const { ok } = await log.append({ drop: 1, items: [] }, { key: `change/${uuidV7()}`, expectedSeq })
+        const { ok } = await log.append({ drop: 1, items: [] }, { key: `change/${uuidV7()}`, after: end })
         // Otherwise another change came first, and the newest item may be another one.
         if (ok) return item as unknown as AgentInputItem
       }
     },
 
     async clearSession() {
-      if ((await log.lastSeq()) > 0) await log.append({ drop: 'all', items: [] }, { key: `change/${uuidV7()}` })
+      if (await log.end()) await log.append({ drop: 'all', items: [] }, { key: `change/${uuidV7()}` })
     },
 
     async applyHistoryTransaction(args) {
@@ -78,14 +78,14 @@ export function perdureSession(store: TenantStore, id: string, options: PerdureS
       const said = encode([transaction.type, suffix, items])
       const once = { key: `operation/${operationId}`, digest: createHash('sha256').update(said).digest('hex') }
       for (;;) {
-        const expectedSeq = await log.lastSeq()
+        const end = await log.end()
         if (suffix.length > 0) {
           // An operation that was applied has changed the end that it looked for.
-          if (expectedSeq > 0 && (await log.wasApplied(once))) return
-          const newest = await read(suffix.length, expectedSeq)
+          if (end && (await log.wasApplied(once))) return
+          const newest = end ? await read(suffix.length, end.seq) : []
           if (!isSameJson(newest, suffix)) throw new SessionChangedError(id)
         }
-        const { ok } = await log.append(change, suffix.length > 0 ? { ...once, expectedSeq } : once)
+        const { ok } = await log.append(change, suffix.length > 0 ? { ...once, after: end } : once)
         if (ok) return
       }
     },

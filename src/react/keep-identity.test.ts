@@ -15,6 +15,15 @@ test('what is equal is the object from before, and what is not is as it should b
   )
 })
 
+test('a key that objects inherit is one like any other', () => {
+  const before = JSON.parse('{"args":{"__proto__":{"a":1},"toString":1}}')
+  expect(keepIdentity(before, structuredClone(before))).toBe(before)
+  const next = JSON.parse('{"args":{"__proto__":{"a":2},"valueOf":1}}')
+  const kept = keepIdentity(before, next)
+  expect(JSON.stringify(kept)).toBe(JSON.stringify(next))
+  expect(Object.getPrototypeOf(kept.args)).toBe(Object.prototype)
+})
+
 test('a field that is gone or new makes another object', () => {
   const before = { a: 1, b: { c: 2 } }
   expect(keepIdentity(before, { a: 1 })).toEqual({ a: 1 })

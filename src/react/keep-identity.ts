@@ -3,14 +3,16 @@ export function keepIdentity<T>(before: unknown, next: T): T {
   if (Object.is(before, next)) return next
   if (Array.isArray(before) && Array.isArray(next)) return keepItems(before, next) as T
   if (!isObject(before) || !isObject(next)) return next
-  const kept: Record<string, unknown> = {}
   const names = Object.keys(next)
-  let isSame = names.length === Object.keys(before).length
-  for (const name of names) {
-    kept[name] = keepIdentity(before[name], next[name])
-    isSame &&= Object.is(kept[name], before[name]) && name in before
-  }
-  return (isSame ? before : kept) as T
+  // A model may name an argument `__proto__`: entries keep it as a key, and only keys of its own are compared.
+  const kept = names.map((name): [string, unknown] => [
+    name,
+    keepIdentity(Object.hasOwn(before, name) ? before[name] : undefined, next[name]),
+  ])
+  const isSame =
+    names.length === Object.keys(before).length &&
+    kept.every(([name, value]) => Object.hasOwn(before, name) && Object.is(value, before[name]))
+  return (isSame ? before : Object.fromEntries(kept)) as T
 }
 
 /** Like `keepIdentity` for a list whose items have keys: an item is compared with the one of the same key. */

@@ -4,6 +4,7 @@ import { restoredScope, type Scope } from '../define/scope.ts'
 import type { AskAgent } from '../engine/flow/running-ops.ts'
 import { isToldBy, outcomeOf } from '../engine/live/turn-outcome.ts'
 import { traceAt } from '../engine/observer.ts'
+import { forkerOf } from '../engine/scopes.ts'
 import { findTurn } from '../log/state.ts'
 import type { ConversationRef } from '../store/records.ts'
 import { conversationHandle } from './conversation-handle.ts'
@@ -14,8 +15,9 @@ import { turnIdOf } from './send-message.ts'
 /** How a flow talks to an agent: the key makes it one message, however often it is asked, and the log tells when the turn has ended. */
 export function askAgent(runtime: RuntimeContext): (session: ConversationRef) => AskAgent {
   const { addressable, scopes, snapshots } = runtime.node
-  return (session) => async (op, key, who, wasSent) => {
+  return (session) => async (op, key, starter, wasSent) => {
     const { tenant } = session
+    const who = (await forkerOf(runtime.node.store.forTenant(tenant), session.id))?.who ?? starter
     if (!addressable.has(op.agent)) throw new NoSuchAgentError(op.agent, [...addressable.keys()])
     const ref = { tenant, id: op.id ?? key }
     // Only `loadState` sees it: what the message starts has its scope rebuilt when it runs.

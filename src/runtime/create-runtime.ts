@@ -13,6 +13,7 @@ import { Deliveries } from '../engine/outbox/deliveries.ts'
 import { checkScope } from '../engine/scopes.ts'
 import { checkDuration } from '../store/checks.ts'
 import { outboxOf } from '../store/outbox.ts'
+import type { WakeHint } from '../store/store.ts'
 import { askAgent } from './ask-agent.ts'
 import type { Authorize } from './authorize/authorize.ts'
 import { Cursors } from './authorize/judged-page.ts'
@@ -24,8 +25,7 @@ import { readinessOf, sweepAudit } from './readiness.ts'
 import type { Runtime, RuntimeOptions } from './runtime.ts'
 import type { Authorization, RuntimeContext } from './runtime-context.ts'
 import { allSubscribers, readRuntimeOptions } from './runtime-options.ts'
-import { signedFiles } from './signed-files.ts'
-import { stateSigner } from './signed-states.ts'
+import { signedFiles, stateSigner } from './signed-files.ts'
 import { steeringVerbs } from './steer.ts'
 import { verbs } from './verbs.ts'
 
@@ -137,15 +137,16 @@ function connect(
   const tenants = new Set(['default'])
   const stopSweeping =
     auditTtlMs && worker ? sweepAudit({ store, clock, logger, ttlMs: auditTtlMs, tenants }) : () => {}
-  const stopListening = store.onWake((hint) => {
+  const polling = new LogPoll(node, () => [...channels.watchers(), ...hints.watchers()])
+  const listener = (hint: WakeHint): void => {
     tenants.add(hint.tenant)
     worker?.hint(hint)
     deliveries?.hint()
     hints.hint(hint)
     turnWaiters.hint(hint)
     channels.peek(hint.tenant, hint.id)?.hint(hint.seq)
-  })
-  const polling = new LogPoll(node, () => [...channels.watchers(), ...hints.watchers()])
+  }
+  const stopListening = store.onWake(listener, () => polling.look())
   polling.start()
   return () => {
     polling.stop()

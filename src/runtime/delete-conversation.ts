@@ -55,7 +55,7 @@ export async function deleteTenant(runtime: RuntimeContext, tenant: string): Pro
   for await (const record of allConversations(own)) {
     ids.push(record.id)
     if (!snapshots?.canDelete) continue
-    await deleteCopy(runtime, own, await scopes.forConversation(tenant, record.id).ofSystem(), record)
+    await deleteCopy(runtime, own, await scopes.forConversation(tenant, record.id, null).ofSystem(), record)
   }
   failpoint('delete.after_state')
   const count = await store.deleteTenant(tenant)

@@ -1,5 +1,6 @@
 import type { ConversationRecord } from '../store/records.ts'
 import type { AuthorizeAction, AuthorizedCall } from './authorize/authorize.ts'
+import type { Conversation } from './conversation.ts'
 
 /** What a handle still has to ask, where `authorize` decides: what only it finds out. */
 export type Permit = {
@@ -19,3 +20,32 @@ export type MayApprove = (id: string, call: AuthorizedCall) => Promise<boolean>
 
 /** A handle has asked, and the answer is no. Must be told as if the conversation were hidden. */
 export class Refused extends Error {}
+
+/** For streams that several callers share: the conversation as it is, and how to hear that one of them may not read it any more. */
+export type Permission = {
+  readonly conversation: Conversation
+  /** Calls back once. Must be stopped when the stream ends. */
+  onLost(lost: (failure: unknown) => void): () => void
+}
+
+const permissions = new WeakMap<Conversation, Permission>()
+
+/** Null where no one is asked. */
+export function permissionOf(conversation: Conversation): Permission | null {
+  return permissions.get(conversation) ?? null
+}
+
+/** For a handle that wraps another. */
+export function passPermission(
+  from: Conversation,
+  to: Conversation,
+  wrap: (open: Conversation) => Conversation,
+): Conversation {
+  const permission = permissionOf(from)
+  if (permission) permissions.set(to, { ...permission, conversation: wrap(permission.conversation) })
+  return to
+}
+
+export function setPermission(conversation: Conversation, permission: Permission): void {
+  permissions.set(conversation, permission)
+}

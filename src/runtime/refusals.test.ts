@@ -46,7 +46,7 @@ const refusals: readonly Refusal[] = [
   ["'flow' must be a flow or the name of one", () => runtime.flow({} as never, 's')],
   ['The conversation id is empty', () => runtime.resolve('', 'c1', true)],
   ["'call' must be an object, not 7", () => runtime.resolve('chat', odd, true)],
-  ['The call id is a undefined, not a string', () => runtime.resolve('chat', {} as never, true)],
+  ['The call id is undefined, not a string', () => runtime.resolve('chat', {} as never, true)],
   [
     "'round' must be a whole number of at least 1, not 0",
     () => runtime.resolve('chat', { callId: 'c1', round: 0 }, true),

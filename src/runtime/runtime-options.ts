@@ -1,6 +1,6 @@
 import { systemClock } from '../base/clock.ts'
 import { DefinitionError } from '../base/errors/definition-errors.ts'
-import { unknownKeys } from '../base/errors/read-options.ts'
+import { numberProblems, unknownKeys } from '../base/errors/read-options.ts'
 import { consoleLogger } from '../base/logger.ts'
 import { redactingLogger } from '../base/redact/redacting-logger.ts'
 import { createRedactor } from '../base/redact/redactor.ts'
@@ -8,12 +8,12 @@ import { createSigner, secretProblems } from '../base/signer.ts'
 import { type Agent, isAgent } from '../define/agent.ts'
 import { isSubscriber, type Subscriber, subscriberOf } from '../define/define-subscriber.ts'
 import { FlowRegistry } from '../engine/flow/flow-registry.ts'
+import type { LimitSettings } from '../engine/limits/turn-limits.ts'
 import type { NodeSettings } from '../engine/node.ts'
 import { observerOf } from '../engine/observer.ts'
 import { Snapshots } from '../snapshot/snapshots.ts'
 import { accountsOf } from '../store/accounts.ts'
-import { checkDuration, checkWhole } from '../store/checks.ts'
-import { limitProblems, needsAccounts, readLimits } from './limit-options.ts'
+import { checkDuration, checkWhole, isId } from '../store/checks.ts'
 import type { RuntimeOptions } from './runtime.ts'
 
 /** The settings of a node, with the defaults filled in. Throws `DefinitionError` naming everything that is wrong with the options. */
@@ -148,4 +148,54 @@ export function allSubscribers({ subscribers = [], agents }: RuntimeOptions): Su
   if (twice !== undefined)
     throw new DefinitionError('The runtime', [`two subscribers are named '${twice}'; give each its own name`])
   return all
+}
+
+type Given = { readonly [key: string]: unknown }
+
+const accountNumbers = { turns: 1, requestsPerMinute: 1, tokensPerMinute: 1 }
+
+/** The most accounts that one runtime names. */
+const mostAccounts = 1_000
+
+/** What is wrong with `limits` of a runtime. An account that no agent has is: with a misspelt name, nothing would be limited. */
+function limitProblems(limits: unknown, agents: readonly Agent[]): string[] {
+  if (limits === undefined) return []
+  const problems = unknownKeys(limits, ['turnsPerTenant', 'accounts'])
+  const { turnsPerTenant, accounts = {} } = Object(limits) as Given
+  if (typeof turnsPerTenant !== 'function') problems.push(...numberProblems({ turnsPerTenant }, { turnsPerTenant: 1 }))
+  if (typeof accounts !== 'object' || accounts === null || Array.isArray(accounts)) {
+    problems.push("'accounts' must be an object, as in { openai: { requestsPerMinute: 500 } }")
+  } else problems.push(...accountsProblems(accounts as Given, agents))
+  return problems.map((problem) => `'limits': ${problem}`)
+}
+
+function accountsProblems(accounts: Given, agents: readonly Agent[]): string[] {
+  const used = new Set(agents.flatMap(({ account }) => account ?? []))
+  const names = Object.keys(accounts)
+  if (names.length > mostAccounts)
+    return [`'accounts' has ${names.length} accounts; at most ${mostAccounts} are allowed`]
+  return names.flatMap((name) => {
+    const own = Object(accounts[name]) as Given
+    const problems = [
+      ...unknownKeys(accounts[name], Object.keys(accountNumbers)),
+      ...numberProblems(own, accountNumbers),
+    ]
+    if (!isId(name)) problems.push('the name must have 1 to 255 bytes without control characters')
+    else if (!used.has(name)) {
+      const known = used.size > 0 ? `the agents have ${[...used].join(', ')}` : "no agent has an 'account'"
+      problems.push(`no agent has this account: ${known}`)
+    }
+    return problems.map((problem) => `account '${name}': ${problem}`)
+  })
+}
+
+/** A copy that later changes by the caller do not reach. */
+function readLimits({ turnsPerTenant, accounts = {} }: LimitSettings = {}): LimitSettings {
+  const copied = Object.entries(accounts).map(([name, limits]) => [name, Object.freeze({ ...limits })] as const)
+  return { ...(turnsPerTenant === undefined ? {} : { turnsPerTenant }), accounts: Object.fromEntries(copied) }
+}
+
+/** Whether the store must be able to keep limits. */
+function needsAccounts({ turnsPerTenant }: LimitSettings, agents: readonly Agent[]): boolean {
+  return turnsPerTenant !== undefined || agents.some(({ limits, account }) => limits.turns !== null || account !== null)
 }

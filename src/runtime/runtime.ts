@@ -29,8 +29,7 @@ import type { InboxItem, ListedConversation, ListedSession, ListFilter, SessionF
 import type { ChangesFor } from './read/tenant-changes.ts'
 import type { Totals, TotalsFilter } from './read/totals.ts'
 import type { Readiness } from './readiness.ts'
-import type { SignedFiles } from './signed-files.ts'
-import type { StateSigner } from './signed-states.ts'
+import type { SignedFiles, StateSigner } from './signed-files.ts'
 
 /** What `createRuntime` takes. */
 export type RuntimeOptions<Agents extends readonly Agent[] = readonly Agent[]> = IdentityOptions & {

@@ -11,7 +11,7 @@ import type { Agent } from '../define/agent.ts'
 import { flowOfAgent } from '../define/define-flow.ts'
 import { toJsonSchema } from '../define/schema.ts'
 import type { GrantedLease, LeaseRequest } from '../engine/lease-request.ts'
-import { type Identity, openerOfTurn } from '../engine/scopes.ts'
+import { actorOfTurn, forkerOf, type Identity, isCopied, openerOfTurn } from '../engine/scopes.ts'
 import {
   type MessageInput,
   readData,
@@ -262,7 +262,7 @@ async function plan(
   }
   if (whenBusy === 'steer') {
     // A turn that is being cancelled is not steered, and a turn acts for one person: then the message queues.
-    return open.cancel || (await openerOfOpen(open, store, id)) !== identity.who
+    return open.cancel || (await actorOfOpen(open, store, id)) !== identity.who
       ? { ...fresh, expectedSeq: folded.lastSeq }
       : { ...fresh, turnId: open.turnId, expectedSeq: folded.lastSeq }
   }
@@ -285,9 +285,10 @@ async function attrsOf(
   return { agent, ...(owner === null ? {} : { owner }) }
 }
 
-/** Who opened the turn. Of a large turn, the state may have only the last part. */
-async function openerOfOpen(open: TurnState, store: TenantStore, id: string): Promise<string> {
-  if (!open.leftOut) return openerOfTurn(open)
+/** For whom the turn goes on. Of a large turn, the state may have only the last part. */
+async function actorOfOpen(open: TurnState, store: TenantStore, id: string): Promise<string> {
+  const forker = await forkerOf(store, id)
+  if (!open.leftOut || isCopied(open, forker)) return actorOfTurn(open, forker)
   const [event] = await store.streamEvents(id, { after: open.firstSeq - 1, before: open.firstSeq + 1 })
   return event?.type === 'user_msg' ? event.content.who : openerOfTurn(open)
 }

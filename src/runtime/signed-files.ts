@@ -1,3 +1,4 @@
+import type { Signer } from '../base/signer.ts'
 import type { EngineNode } from '../engine/node.ts'
 import type { ConversationRef } from '../store/records.ts'
 import { inspect, type StoredFile } from './read/inspect.ts'
@@ -55,4 +56,17 @@ export function signedFiles({ store, clock, signer, logger }: EngineNode): Signe
 /** As JSON, so that no two files have one text. */
 function signedText({ tenant, id }: ConversationRef, blob: string, expires: string): string {
   return JSON.stringify([tenant, id, blob, expires])
+}
+
+/** Signs what is handed to a caller and comes back with its next request. For servers. Other processes need the same `secret`. */
+export type StateSigner = {
+  sign(text: string): string
+  isSigned(text: string, signature: unknown): boolean
+}
+
+export function stateSigner(signer: Pick<Signer, 'sign' | 'isSigned'>): StateSigner {
+  return {
+    sign: (text) => signer.sign('state', text),
+    isSigned: (text, signature) => signer.isSigned('state', text, signature),
+  }
 }

@@ -44,12 +44,7 @@ export function steeringVerbs(
     },
     async resume(target, given) {
       assertOpen()
-      const wasPaused = await steeringOf(store).resume(
-        target,
-        steeredBy(readOptions('options', given, ['who', 'reason'])),
-      )
-      pauses.forget()
-      return wasPaused
+      return steeringOf(store).resume(target, steeredBy(readOptions('options', given, ['who', 'reason'])))
     },
     pauses: async (page) => steeringOf(store).pauses(page),
     steeringActs: async (page) => steeringOf(store).acts(page),

@@ -1,8 +1,9 @@
 import { NotAConversationError } from '../base/errors/flow-errors.ts'
+import { AgentMismatchError, AgentMissingError } from '../base/errors/runtime-errors.ts'
 import { ConversationNotFoundError } from '../base/errors/store-errors.ts'
 import { isTraceparent } from '../base/traceparent.ts'
 import { flowOfAgent } from '../define/define-flow.ts'
-import { encode } from '../log/codec.ts'
+import { jsonText } from '../log/codec.ts'
 import type { AboutCall } from '../runtime/authorize/asked-call.ts'
 import type { AuthorizeAction } from '../runtime/authorize/authorize.ts'
 import { type JudgedPage, type ListItem, placeOf } from '../runtime/authorize/judged-page.ts'
@@ -50,11 +51,6 @@ function* piecesOf(parts: readonly Uint8Array[]): Generator<Uint8Array, void> {
   }
 }
 
-/** Encodes with the log's codec, so values from the log keep their exact form. */
-export function jsonText(value: unknown): string {
-  return encode(withoutUndefined(value))
-}
-
 /** The trace that a request belongs to. What is not a `traceparent` counts as absent. */
 export function traceOfRequest({ headers }: Request): { readonly traceparent?: string } {
   const traceparent = headers.get('traceparent')
@@ -63,14 +59,6 @@ export function traceOfRequest({ headers }: Request): { readonly traceparent?: s
 
 export function empty(): Response {
   return new Response(null, { status: 204 })
-}
-
-/** Drops undefined members, as JSON.stringify does. */
-function withoutUndefined(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(withoutUndefined)
-  if (typeof value !== 'object' || value === null) return value
-  const kept = Object.entries(value).filter(([, member]) => member !== undefined)
-  return Object.fromEntries(kept.map(([key, member]) => [key, withoutUndefined(member)]))
 }
 
 const minBytes = 16 * 1024
@@ -107,6 +95,16 @@ export async function requireConversation(
   if (!record) throw new ConversationNotFoundError(id)
   if (record.kind === 'flow') throw new NotAConversationError(id, flowOfAgent(record.agent))
   return { conversation: verbs.conversation(id), record }
+}
+
+/** The conversation named in the path, which must be with the agent named there. */
+export async function chatOf(call: RouteCall, action: AuthorizeAction): Promise<Conversation> {
+  const { conversation, record } = await requireConversation(call, action)
+  const agent = call.params['agent']!
+  const { agents } = call.verbs
+  if (record.agent !== null && record.agent !== agent) throw new AgentMismatchError(record.id, record.agent, agent)
+  if (!agents.includes(agent)) throw new AgentMissingError(agent, record.id, agents)
+  return conversation
 }
 
 /** `total`: how many there are in all, where more follow and the store has counted them anyway. */

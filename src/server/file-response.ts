@@ -1,6 +1,8 @@
 import { FileNotFoundError, RateLimitedError } from '../base/errors/server-errors.ts'
+import type { InputPart } from '../engine/turn-options.ts'
 import type { StoredFile } from '../runtime/read/inspect.ts'
 import type { SignedFiles } from '../runtime/signed-files.ts'
+import type { RouteCall } from './route.ts'
 import type { ServerSettings } from './server-options.ts'
 
 /** The path of a file, below the base path. */
@@ -70,3 +72,26 @@ function headersOf(mediaType: string): Record<string, string> {
 
 const harmless =
   /^(?:image\/(?:png|jpeg|gif|webp|avif|bmp)|(?:audio|video)\/[a-z0-9.+-]{1,60}|text\/plain|application\/pdf)$/
+
+/**
+ * Parts of a message, with the bytes of files that the page has from this conversation. Their addresses expire, so they
+ * are not what is recorded. A file that the caller cannot read stays an address, which `send` checks.
+ */
+export async function withStoredFiles(call: RouteCall, id: string, parts: readonly InputPart[]): Promise<InputPart[]> {
+  return Promise.all(
+    parts.map(async (part) => {
+      const blob = part.type === 'file' && typeof part.data === 'string' ? blobIn(part.data, id) : null
+      const file = blob === null ? null : await call.verbs.inspect(id).file(blob)
+      if (!file) return part
+      const pieces: Uint8Array[] = []
+      for await (const piece of file.pieces) pieces.push(piece)
+      return { ...part, data: new Uint8Array(Buffer.concat(pieces)) } as InputPart
+    }),
+  )
+}
+
+function blobIn(url: string, id: string): string | null {
+  const [path = ''] = url.split('?', 1)
+  const blob = path.slice(-64)
+  return /^[0-9a-f]{64}$/.test(blob) && path.endsWith(filePath(id, blob)) ? blob : null
+}

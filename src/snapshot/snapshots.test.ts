@@ -9,7 +9,16 @@ import { Snapshots } from './snapshots.ts'
 
 const context = { agentId: 'support', conversationId: 'chat' }
 const none = async () => null as never
-const scopes: ScopeSource = { canFail: false, ofTurn: none, ofStep: none, ofCall: none, ofSystem: none }
+const user = () => 'ann'
+const scopes: ScopeSource = {
+  canFail: false,
+  ofTurn: none,
+  ofStep: none,
+  ofCall: none,
+  ofSystem: none,
+  whoOfStep: user,
+  whoOfCall: user,
+}
 const subject = {
   ...context,
   scopes,

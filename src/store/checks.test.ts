@@ -32,8 +32,8 @@ test('an id is a text without control characters of at most 255 bytes', () => {
   const bad = [7, null, undefined, '', 'a\ud800', 'a\u0000', 'a\u001fb', '\u007f', '\u009f', 'x'.repeat(256)]
   expect(refused(check, bad)).toEqual([
     [7, told('is a number, not a string')],
-    [null, told('is a null, not a string')],
-    [undefined, told('is a undefined, not a string')],
+    [null, told('is null, not a string')],
+    [undefined, told('is undefined, not a string')],
     ['', told('is empty')],
     ['a\ud800', told('has a lone surrogate')],
     ['a\u0000', told('has a control character')],

@@ -10,14 +10,19 @@ const maxDurationMs = 3_155_760_000_000
 
 /** Checks ids, keys, tenants and holders, which are compared and indexed as they are. */
 export function checkId(name: string, value: unknown): asserts value is string {
-  if (typeof value !== 'string')
-    throw new InvalidIdError(name, `is a ${value === null ? 'null' : typeof value}, not a string`)
+  if (typeof value !== 'string') throw new InvalidIdError(name, `is ${kindOf(value)}, not a string`)
   if (value === '') throw new InvalidIdError(name, 'is empty')
   if (!value.isWellFormed()) throw new InvalidIdError(name, 'has a lone surrogate')
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
   if (/[\u0000-\u001f\u007f-\u009f]/.test(value)) throw new InvalidIdError(name, 'has a control character')
   const bytes = value.length * 3 <= maxIdBytes ? 0 : Buffer.byteLength(value)
   if (bytes > maxIdBytes) throw new InvalidIdError(name, `has ${bytes} bytes`)
+}
+
+/** As a sentence has it: `undefined`, `an object`, `a number`. */
+function kindOf(value: unknown): string {
+  if (value === undefined || value === null) return String(value)
+  return typeof value === 'object' ? 'an object' : `a ${typeof value}`
 }
 
 /** Whether the value passes `checkId`. */

@@ -47,7 +47,7 @@ export type StoreContext = {
 export function createStore(driver: Driver, options: StoreOptions = {}, clock: Clock = systemClock): Store {
   const gate = new Gate()
   const logger = safeLogger(options.logger)
-  const hints = new HintBus((emit) => driver.watchOthers(emit), logger)
+  const hints = new HintBus((emit, onMissed) => driver.watchOthers(emit, onMissed), logger)
   const guarded = gate.guard(driver)
   const expiry = new ExpiryLoop({ driver: guarded, clock, logger, hints })
   const context: StoreContext = {
@@ -103,9 +103,10 @@ export function createStore(driver: Driver, options: StoreOptions = {}, clock: C
       }
       return moved
     },
-    onWake(listener) {
+    onWake(listener, onMissed) {
       if (typeof listener !== 'function') throw new InvalidArgumentError('listener', 'must be a function')
-      return hints.listen(listener)
+      if (typeof (onMissed ?? listener) !== 'function') throw new InvalidArgumentError('onMissed', 'must be a function')
+      return hints.listen(listener, onMissed)
     },
     async deleteTenant(tenant) {
       checkId('tenant', tenant)

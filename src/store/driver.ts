@@ -145,8 +145,11 @@ export type Driver = {
   getBlob(tenant: string, hash: string, slice?: BlobSlice): Promise<{ bytes: Uint8Array; mediaType: string } | null>
   putSnapshot(tenant: string, id: string, snapshot: string): Promise<void>
   getSnapshot(tenant: string, id: string): Promise<string | null>
-  /** Reports logs that other processes (or other stores of this process) have extended. Called once, at the first subscription. */
-  watchOthers(emit: (hint: WakeHint) => void): Unsubscribe
+  /**
+   * Reports logs that other processes (or other stores of this process) have extended. Called once, at the first subscription. `onMissed`: some may not have been
+   * reported, as while a connection was away.
+   */
+  watchOthers(emit: (hint: WakeHint) => void, onMissed: () => void): Unsubscribe
   /** Optional. */
   announce?(worker: WorkerHere): Unsubscribe
   /** For export, examination and cleanup of the whole store. Optional. */
@@ -245,6 +248,7 @@ export type StoredCall = Omit<ToolCall, 'name' | 'args' | 'result' | 'prompt' | 
 export type StoredInboxCall = StoredCall & {
   readonly agent: string | null
   readonly title: string | null
+  readonly owner: string | null
   readonly quarantinedAt: number | null
 }
 
@@ -350,13 +354,17 @@ export type Wake = { readonly type: 'in'; readonly ms: number } | { readonly typ
 
 /** The outcome of a commit, as a driver returns it. Nothing is written unless it is `ok`. */
 export type CommitOutcome =
-  /** `at`: the time of the events; absent when there were none, or the key was known. `epoch`: of the lease that was taken with it. `limited`: why none was. */
+  /**
+   * `at`: the time of the events; absent when there were none, or the key was known. `epoch`: of the lease that was taken with it. `limited`: why none was. `taker`: of a
+   * deadline that has passed, as in `WakeHint`.
+   */
   | {
       readonly type: 'ok'
       readonly seq: number
       readonly at?: number
       readonly epoch?: number
       readonly limited?: SlotLimit
+      readonly taker?: string | null
     }
   | CommitRefusal
 

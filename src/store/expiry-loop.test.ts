@@ -37,13 +37,13 @@ function loop(answers: readonly (Answer | Error)[], commit: () => unknown = () =
 
 const nothing: Answer = { due: [], nextInMs: null }
 
-test('it looks at once, and then every half second', async () => {
+test('it looks at once, and then every two seconds', async () => {
   const { expiry, clock, asked } = loop([nothing])
   await clock.advance(1_000)
   expect(asked).toEqual([])
   expiry.start()
-  await clock.advance(1_000)
-  expect(asked).toEqual([1_000, 1_500, 2_000])
+  await clock.advance(4_000)
+  expect(asked).toEqual([1_000, 3_000, 5_000])
 })
 
 test('a deadline that is known is met, one that is set meanwhile as well, and a later one changes nothing', async () => {
@@ -56,8 +56,8 @@ test('a deadline that is known is met, one that is set meanwhile as well, and a 
   expiry.within(200)
   await clock.advance(400)
   expect(asked).toEqual([0, 120, 200])
-  await clock.advance(300)
-  expect(asked).toEqual([0, 120, 200, 700])
+  await clock.advance(1_800)
+  expect(asked).toEqual([0, 120, 200, 2_200])
 })
 
 test('a due call is ended as expired, by the system, and announced', async () => {
@@ -76,6 +76,34 @@ test('a call that another process has ended is not announced', async () => {
   expiry.start()
   await clock.advance(0)
   expect([commits.length, hints]).toEqual([1, []])
+})
+
+test('what another process should take is announced so, as the store chose', async () => {
+  const { expiry, clock, hints } = loop([{ due: [due('c1')], nextInMs: null }, nothing], () => ({
+    ...{ type: 'ok', seq: 7, taker: 'worker-2' },
+  }))
+  expiry.start()
+  await clock.advance(0)
+  expect(hints).toEqual([{ tenant: 'acme', id: 'chat', seq: 7, taker: 'worker-2' }])
+})
+
+test('where others end ten calls of one look, it leaves more to them for up to half a second, and with nine it does not', async () => {
+  for (const [lost, isLeft] of [
+    [10, true],
+    [9, false],
+  ] as const) {
+    const many = Array.from({ length: 100 }, (_, index) => due(`c${index}`))
+    let commits = 0
+    const { expiry, clock, asked } = loop([{ due: many, nextInMs: 0 }, nothing], () => {
+      commits += 1
+      return { type: commits <= lost ? 'stale' : 'ok', seq: 7 }
+    })
+    expiry.start()
+    await clock.advance(249)
+    expect([lost, asked.length]).toEqual([lost, isLeft ? 1 : 2])
+    await clock.advance(251)
+    expect(asked).toHaveLength(2)
+  }
 })
 
 test('after a full batch it looks again at once', async () => {

@@ -1,4 +1,4 @@
-import { Backoff, type Clock } from '../base/clock.ts'
+import { Backoff, type Clock, jittered } from '../base/clock.ts'
 import { PerdureError } from '../base/errors/perdure-error.ts'
 import { type Logger, rateLimited } from '../base/logger.ts'
 import { expiredError } from '../log/call-phase.ts'
@@ -6,9 +6,16 @@ import type { Driver, DueCall } from './driver.ts'
 import { prepareChange } from './prepare-change.ts'
 import type { Unsubscribe, WakeHint } from './store.ts'
 
-/** The longest delay for a deadline that another process set. */
-const pollMs = 500
+/**
+ * How often deadlines are looked for. A look tells of the next one, whoever set it, and who sets one has a timer for it. So one is met late only where it comes sooner than the
+ * next look and its process has died meanwhile.
+ */
+const pollMs = 2_000
+const retryMs = 500
 const batchSize = 100
+/** Where so many of one look were ended by others, they are left to do so for a while: many processes that race for the same calls end them no sooner. */
+const mostLost = 10
+const leftMs = 500
 
 type Parts = { readonly driver: Driver; readonly clock: Clock; readonly logger: Logger; readonly hints: HintBus }
 
@@ -59,10 +66,10 @@ export class ExpiryLoop {
     let nextMs = pollMs
     try {
       nextMs = Math.min(nextMs, await this.#expireDue())
-      if (this.#backoff.waitMs > 0) nextMs = Math.max(pollMs, this.#backoff.waitMs)
+      if (this.#backoff.waitMs > 0) nextMs = Math.max(retryMs, this.#backoff.waitMs)
     } catch (error) {
       this.#backoff.failed()
-      nextMs = Math.max(pollMs, this.#backoff.waitMs)
+      nextMs = Math.max(retryMs, this.#backoff.waitMs)
       if (!this.#isStopped) this.#warn('looking for expired calls failed; trying again', { error })
     } finally {
       this.#isRunning = false
@@ -86,13 +93,16 @@ export class ExpiryLoop {
         this.#warn('expiring a call failed; trying again', { error: result.reason })
       }
     }
+    const lost = results.filter((result) => result.status === 'fulfilled' && !result.value).length
+    if (lost >= mostLost) return jittered(leftMs)
     if (due.length === batchSize) return 0
     return nextInMs ?? Number.POSITIVE_INFINITY
   }
 
-  async #expire({ tenant, id, callId, round, kind }: DueCall): Promise<void> {
+  /** False where another process has ended it. */
+  async #expire({ tenant, id, callId, round, kind }: DueCall): Promise<boolean> {
     // A question of a session has no deadline. Such a row is damaged, and only its flow ends it.
-    if (kind === 'flow') return
+    if (kind === 'flow') return true
     const result = { ok: false, error: expiredError }
     const content = { callId, round, kind, status: 'expired' as const, value: result, who: 'system' }
     const change = prepareChange(
@@ -100,7 +110,10 @@ export class ExpiryLoop {
       { isExpiry: true },
     )
     const outcome = await this.#parts.driver.commit(tenant, id, change)
-    if (outcome.type === 'ok') this.#parts.hints.emit({ tenant, id, seq: outcome.seq })
+    if (outcome.type !== 'ok') return false
+    const { seq, taker } = outcome
+    this.#parts.hints.emit({ tenant, id, seq, ...(taker === undefined ? {} : { taker }) })
+    return true
   }
 }
 
@@ -109,20 +122,26 @@ type Listener = (hint: WakeHint) => void
 /** Passes hints to listeners. Starts watching other processes at the first subscription. */
 export class HintBus {
   readonly #listeners = new Set<Listener>()
-  readonly #watchOthers: (emit: Listener) => Unsubscribe
+  readonly #whenMissed = new Set<() => void>()
+  readonly #watchOthers: (emit: Listener, onMissed: () => void) => Unsubscribe
   readonly #logger: Logger
   #unwatch: Unsubscribe | null = null
 
-  constructor(watchOthers: (emit: Listener) => Unsubscribe, logger: Logger) {
+  constructor(watchOthers: (emit: Listener, onMissed: () => void) => Unsubscribe, logger: Logger) {
     this.#watchOthers = watchOthers
     this.#logger = logger
   }
 
-  listen(listener: Listener): Unsubscribe {
+  listen(listener: Listener, onMissed: () => void = () => {}): Unsubscribe {
     this.#listeners.add(listener)
-    this.#unwatch ??= this.#watchOthers((hint) => this.emit(hint))
+    this.#whenMissed.add(onMissed)
+    this.#unwatch ??= this.#watchOthers(
+      (hint) => this.emit(hint),
+      () => this.#tellOfMissed(),
+    )
     return () => {
       this.#listeners.delete(listener)
+      this.#whenMissed.delete(onMissed)
       if (this.#listeners.size > 0) return
       this.#unwatch?.()
       this.#unwatch = null
@@ -130,20 +149,25 @@ export class HintBus {
   }
 
   emit(hint: WakeHint): void {
-    for (const listener of this.#listeners) this.#tell(listener, hint)
+    for (const listener of this.#listeners) this.#tell(() => listener(hint))
   }
 
   /** The commit is already durable: a listener that throws must not make it look failed. */
-  #tell(listener: Listener, hint: WakeHint): void {
+  #tell(listener: () => void): void {
     try {
-      listener(hint)
+      listener()
     } catch (error) {
       this.#logger.error('a listener for wake hints threw', { error })
     }
   }
 
+  #tellOfMissed(): void {
+    for (const onMissed of this.#whenMissed) this.#tell(onMissed)
+  }
+
   close(): void {
     this.#listeners.clear()
+    this.#whenMissed.clear()
     this.#unwatch?.()
     this.#unwatch = null
   }

@@ -7,9 +7,9 @@ const hint = (id: string): WakeHint => ({ tenant: 'default', id, seq: 1 })
 
 /** A bus, and what it does about other processes: each time it began to watch them, and whether it still does. */
 function watchedBus() {
-  const watches: { isOn: boolean; emit(hint: WakeHint): void }[] = []
-  const bus = new HintBus((emit) => {
-    const watch = { isOn: true, emit }
+  const watches: { isOn: boolean; emit(hint: WakeHint): void; onMissed(): void }[] = []
+  const bus = new HintBus((emit, onMissed) => {
+    const watch = { isOn: true, emit, onMissed }
     watches.push(watch)
     return () => {
       watch.isOn = false
@@ -51,6 +51,19 @@ test('each listener hears what others and this process write, until it leaves', 
   leave()
   watches[0]!.emit(hint('b'))
   expect(heard).toEqual(['first a', 'second a', 'second b'])
+})
+
+test('those who ask to are told that hints of others may have been lost, until they leave', () => {
+  const { bus, watches } = watchedBus()
+  const told: string[] = []
+  const tell = (name: string) => () => void told.push(name)
+  const leave = bus.listen(() => {}, tell('first'))
+  bus.listen(() => {}, tell('second'))
+  bus.listen(() => {})
+  watches[0]!.onMissed()
+  leave()
+  watches[0]!.onMissed()
+  expect(told).toEqual(['first', 'second', 'second'])
 })
 
 test('a listener that throws is reported, and the others hear of it all the same', () => {

@@ -17,7 +17,7 @@ export class KnownPauses {
     this.#clock = clock
   }
 
-  /** Something was paused or resumed here. */
+  /** Must be called when this process has paused something. */
   forget(): void {
     this.#nothingAt = Number.NEGATIVE_INFINITY
   }

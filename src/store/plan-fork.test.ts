@@ -77,6 +77,22 @@ test('a call that was started, or is a child agent’s, stays with the source: i
   expect(calls).toEqual([])
 })
 
+test('a call that was approved stays with the source, at whatever point, and what a page does is asked for again', () => {
+  const approved = [
+    ...begun('c1'),
+    suspended('c1', 'approval'),
+    resolved('c1', 'approval', 'resolved', { value: true }),
+  ]
+  const interrupted = [...approved, started('c1'), suspended('c1', 'recovery', { round: 2 })]
+  for (const events of [approved, interrupted]) {
+    const { appended, calls } = planned(events)
+    expect(appended).toMatchObject([{ type: 'tool_result', content: { callId: 'fresh-1', ok: false } }])
+    expect(calls).toEqual([])
+  }
+  const onPage = planned([...approved, suspended('c1', 'client_exec', { round: 2 })])
+  expect(onPage).toMatchObject({ appended: [], calls: [{ round: 2, kind: 'client_exec' }] })
+})
+
 test('a row of the same round is copied; else the log says what it is, and it always says the deadline', () => {
   const asked = suspended('c1', 'approval', { prompt: 'sure?', expiresInMs: 500 })
   const same = planned([...begun('c1'), asked], { pending: [rowOf('c1', { expiresAt: 12_345 })] })

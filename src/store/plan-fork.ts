@@ -1,5 +1,5 @@
 import { PerdureError } from '../base/errors/perdure-error.ts'
-import { callPhase, deadlineOf, effectiveArgs, interruptedEnd } from '../log/call-phase.ts'
+import { type CallPhase, callPhase, deadlineOf, effectiveArgs, interruptedEnd } from '../log/call-phase.ts'
 import { decode, encode } from '../log/codec.ts'
 import type { LogEvent, NewEvent } from '../log/events.ts'
 import { FlowQuestions } from '../log/flow-questions.ts'
@@ -42,8 +42,8 @@ export type ForkPlan = {
 }
 
 /**
- * Plans a fork. Open calls get new ids, so that an answer in one conversation never reaches the other. A call that was started, or that a child agent works on,
- * belongs to the source and is closed as unknown.
+ * Plans a fork. Open calls get new ids, so that an answer in one conversation never reaches the other. A call that was started, that a child agent works on, or
+ * that was approved, belongs to the source and is closed as unknown.
  */
 export function planFork(source: ForkSource, newId: string, freshId: () => string): ForkPlan {
   const { conversation, at } = source
@@ -59,8 +59,8 @@ export function planFork(source: ForkSource, newId: string, freshId: () => strin
   const rows = new Map(source.pending.map((row) => [row.id, row]))
   for (const [callId, call] of open) {
     const phase = callPhase(call)
-    const isForeign = phase.type === 'started' || (phase.type === 'pending' && phase.round.kind === 'sub_agent')
-    if (isForeign) appended.push({ type: 'tool_result', content: { callId: fresh.get(callId)!, ...interruptedEnd } })
+    if (isOfSource(call, phase))
+      appended.push({ type: 'tool_result', content: { callId: fresh.get(callId)!, ...interruptedEnd } })
     else if (phase.type === 'pending') calls.push(rowOf(call, newId, fresh.get(callId)!, rows.get(callId)))
   }
   for (const row of unlogged) calls.push({ ...row, id: fresh.get(row.id)!, conversationId: newId })
@@ -84,6 +84,14 @@ export function planFork(source: ForkSource, newId: string, freshId: () => strin
       parent: encode({ id: conversation.id, at }),
     },
   }
+}
+
+/** An approval lets a call run once, and the source may run it. What a page or a person does is asked for again in the copy. */
+function isOfSource({ executor, rounds }: CallState, phase: CallPhase): boolean {
+  if (phase.type === 'started' || (phase.type === 'pending' && phase.round.kind === 'sub_agent')) return true
+  if (!rounds.some(({ kind, resolution }) => kind === 'approval' && resolution?.status === 'resolved')) return false
+  if (phase.type === 'pending') return phase.round.kind === 'recovery' || phase.round.toolState !== undefined
+  return executor !== 'client' && executor !== 'human'
 }
 
 /** What a session had asked and was not answered. A summary of a session starts a fresh record, in which nothing is open. */

@@ -2,8 +2,8 @@ import { ConversationNotFoundError, InvalidArgumentError } from '../base/errors/
 import type { Json } from '../base/json.ts'
 import type { LogEvent, NewEvent } from '../log/events.ts'
 import { note } from '../log/validate-event.ts'
-import type { Change, CommitResult } from './change.ts'
-import type { TenantStore } from './store.ts'
+import type { Change } from './change.ts'
+import type { EventPlace, TenantStore } from './store.ts'
 
 /** A record, the seq of its first note, and its length as text. */
 export type PlacedRecord<R> = { readonly seq: number; readonly record: R; readonly characters: number }
@@ -24,6 +24,14 @@ export const mostCharacters = 64 * 1024 * 1024
 const pageSize = 64
 const pageBytes = 1024 * 1024
 
+/** `seq`: of the record's first note. `end`: of the log after it; null where the store does not report the time. */
+export type AppendResult =
+  | { readonly ok: true; readonly seq: number; readonly end: EventPlace | null }
+  | { readonly ok: false; readonly conflict: string }
+
+/** Of each note. No user has this id, so that people who may leave notes cannot forge a record. */
+const writer = 'system'
+
 /** A log of records that are no events of a turn. A record is one note, or several in one commit where it is long. */
 export class RecordLog<R extends object> {
   readonly #store: TenantStore
@@ -38,16 +46,25 @@ export class RecordLog<R extends object> {
     this.#read = read
   }
 
-  /** Durable when it resolves with `ok`; `seq` is then that of its first note. Creates the conversation. */
-  async append(record: R, guard: Pick<Change, 'key' | 'digest' | 'expectedSeq'> = {}): Promise<CommitResult> {
+  /**
+   * Durable when it resolves with `ok`. Creates the conversation. `after`: where the log must end, or null where it must be empty; a log that was deleted and
+   * begun again is another one. Default: anywhere.
+   */
+  async append(
+    record: R,
+    { after, ...once }: Pick<Change, 'key' | 'digest'> & { readonly after?: EventPlace | null } = {},
+  ): Promise<AppendResult> {
     const events = this.#notesOf(record)
-    const commit = () => this.#store.commit(this.#id, { events, ...guard })
+    const expected = after === undefined ? {} : expectedEnd(after)
+    const commit = () => this.#store.commit(this.#id, { events, ...once, ...expected })
     const result = await commit().catch(async (error: unknown) => {
       if (!(error instanceof ConversationNotFoundError)) throw error
       await this.#store.putConversation(this.#id, { agent: this.#name })
       return commit()
     })
-    return result.ok ? { ...result, seq: result.seq - events.length + 1 } : result
+    if (!result.ok) return { ok: false, conflict: result.conflict }
+    const { seq, at } = result
+    return { ok: true, seq: seq - events.length + 1, end: at === undefined ? null : { seq, at } }
   }
 
   /** Whether the record with this key was appended. Writes nothing: keys come first, and the log must not be empty. */
@@ -55,9 +72,9 @@ export class RecordLog<R extends object> {
     return (await this.#store.commit(this.#id, { events: [], ...request, expectedSeq: 0 })).ok
   }
 
-  /** Zero for a log that does not exist. */
-  async lastSeq(): Promise<number> {
-    return (await this.#store.pageEvents(this.#id, { limit: 1 })).last?.seq ?? 0
+  /** Null for a log that does not exist. */
+  async end(): Promise<EventPlace | null> {
+    return (await this.#store.pageEvents(this.#id, { limit: 1 })).last
   }
 
   /** The record at `seq`, and those up to `through`, oldest first. */
@@ -82,13 +99,17 @@ export class RecordLog<R extends object> {
     }
   }
 
-  /** Newest first, without those that begin after `through`. Default: all. `through` must not be within a record. */
-  async *newestFirst(through?: number): AsyncGenerator<PlacedRecord<R>> {
+  /**
+   * Newest first, without those that begin after `through`. Default: all. `through` must not be within a record. `onEnd` is told first where the log, or what is
+   * read of it, ends.
+   */
+  async *newestFirst(through?: number, onEnd?: (end: EventPlace | null) => void): AsyncGenerator<PlacedRecord<R>> {
     /** Notes of a record whose first one is on an earlier page. */
     let later: LogEvent[] = []
-    for (let before = through === undefined ? undefined : through + 1; ; ) {
+    for (let before = through === undefined ? undefined : through + 1, isFirst = true; ; isFirst = false) {
       const range = { ...(before !== undefined && { before }), limit: pageSize, maxBytes: pageBytes }
       const page = await this.#store.pageEvents(this.#id, range)
+      if (isFirst) onEnd?.(page.last)
       const events = [...page.events, ...later]
       const first = events.findIndex((event) => (partOf(event, this.#name)?.part ?? 0) === 0)
       later = first < 0 ? events : events.slice(0, first)
@@ -113,16 +134,20 @@ export class RecordLog<R extends object> {
     const count = Math.max(1, Math.ceil(text.length / partLength))
     return Array.from({ length: count }, (_, part) => {
       const data = { part, of: count, text: text.slice(part * partLength, (part + 1) * partLength) } satisfies Part
-      return note({ name: this.#name, data: data as Json, who: this.#name })
+      return note({ name: this.#name, data: data as Json, who: writer })
     })
   }
+}
+
+function expectedEnd(end: EventPlace | null): Pick<Change, 'expectedSeq' | 'expectedAt'> {
+  return end ? { expectedSeq: end.seq, expectedAt: end.at } : { expectedSeq: 0 }
 }
 
 type Part = { readonly part: number; readonly of: number; readonly text: string }
 
 /** Null for all other events. */
 function partOf(event: LogEvent, name: string): Part | null {
-  if (event.type !== 'note' || event.content.name !== name) return null
+  if (event.type !== 'note' || event.content.name !== name || event.content.who !== writer) return null
   const { part, of, text } = { ...(event.content.data as Partial<Part> | null) }
   return Number.isSafeInteger(part) && Number.isSafeInteger(of) && typeof text === 'string'
     ? { part: part!, of: of!, text }

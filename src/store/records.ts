@@ -141,6 +141,8 @@ export type ToolCallWrite = {
 export type PendingCall = ToolCall & {
   readonly agent: string | null
   readonly title: string | null
+  /** Whose conversation it is, and so whom the call is for. */
+  readonly owner: string | null
   /** Only while its conversation is quarantined: an answer is accepted, but the turn does not continue until a person releases it. */
   readonly quarantinedAt?: number
 }

@@ -256,9 +256,9 @@ test('an id is text of 1 to 255 bytes without control characters', () => {
   for (const control of ['\u0000', '\u001f', '\u007f', '\u009f'])
     expect(told(control)).toBe('The name has a control character')
   expect([told(null), told(7), told(undefined)]).toEqual([
-    'The name is a null, not a string',
+    'The name is null, not a string',
     'The name is a number, not a string',
-    'The name is a undefined, not a string',
+    'The name is undefined, not a string',
   ])
   expect(() => checkNewId('name', '.')).toThrow("is '.', which")
   checkNewId('name', '...')

@@ -25,7 +25,7 @@ import type {
   ToolCall,
   UnreadableColumn,
 } from './records.ts'
-import type { PageBounds } from './store.ts'
+import type { PageBounds, TenantStore } from './store.ts'
 import type { ConversationRow } from './upkeep.ts'
 
 export function decodeEvent(conversationId: string, { seq, at, type, content }: StoredEvent): LogEvent {
@@ -190,6 +190,20 @@ const damaged = new WeakMap<object, ConversationRecord>()
 /** What could be read of the row that `decodeConversation` threw this error for; null for any other error. */
 export function damagedRecord(error: unknown): ConversationRecord | null {
   return (typeof error === 'object' && error !== null && damaged.get(error)) || null
+}
+
+/** A row that is damaged is read as what is left of it: what is decided by its owner must not wait for a repair. */
+export async function readRecord(
+  store: Pick<TenantStore, 'getConversation'>,
+  id: string,
+): Promise<ConversationRecord | null> {
+  try {
+    return await store.getConversation(id)
+  } catch (error) {
+    const readable = damagedRecord(error)
+    if (readable) return readable
+    throw error
+  }
 }
 
 /** For lists, which one damaged row must not break: an unreadable column is named, and shown as empty. */

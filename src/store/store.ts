@@ -53,11 +53,14 @@ export type Store = TenantStore & {
    * not extended: its acknowledgement was lost, and the holder must release it or let it lapse.
    */
   keepLeases(holder: string, ttlMs: number, known: readonly KnownLease[]): Promise<LeaseNews>
-  /** Hints that a log has grown, here or in another process. Hints may be late, duplicated or lost: the log is the truth. */
-  onWake(listener: (hint: WakeHint) => void): Unsubscribe
+  /**
+   * Hints that a log has grown, here or in another process. Hints may be late, duplicated or lost: the log is the truth. `onMissed`: hints of other processes may
+   * have been lost until now.
+   */
+  onWake(listener: (hint: WakeHint) => void, onMissed?: () => void): Unsubscribe
   /** Lets other processes know of a worker, so that their hints can name it as the taker, until the returned function is called. Absent when the backend does not offer it. */
   announce?(worker: WorkerHere): Unsubscribe
-  /** The logs that differ from what the watcher knows, in case a hint was lost. One statement for each 1,000. */
+  /** The logs that differ from what the watcher knows, in case a hint was lost. One statement for each 2,000. */
   movedLogs(watched: readonly WatchedLog[]): Promise<ConversationRef[]>
   /** Removes everything of a tenant; returns how many conversations it had. */
   deleteTenant(tenant: string): Promise<number>
@@ -275,4 +278,4 @@ export type WatchedLog = ConversationRef & {
 }
 
 /** The most logs per call of a driver. */
-export const logsPerStatement = 1_000
+export const logsPerStatement = 2_000

@@ -271,7 +271,8 @@ export function createTenantStore(context: StoreContext, tenant: string): Tenant
         const title = row.title === null ? null : decoded(row.title)
         if (title === undefined) context.damage.tell(tenant, row.conversationId, ['title'])
         const quarantine = row.quarantinedAt === null ? {} : { quarantinedAt: row.quarantinedAt }
-        return { ...decodeCall(row), agent: row.agent, title: (title ?? null) as string | null, ...quarantine }
+        const { agent, owner } = row
+        return { ...decodeCall(row), agent, title: (title ?? null) as string | null, owner, ...quarantine }
       })
     },
     async resolveToolCall(callId, status, result, options) {

@@ -1,3 +1,5 @@
+import type { AssistantPart, UserPart } from '../log/events.ts'
+
 /** A finished span, before it is given to OpenTelemetry. Times are those of the log, in milliseconds since 1970. */
 export type SpanRecord = {
   readonly operation: string
@@ -52,4 +54,25 @@ export function spanOf(record: Omit<SpanRecord, 'kind' | 'error' | 'children'> &
   const { startAt, endAt } = record
   // The clocks of two stores, after an import, may disagree.
   return { kind: 'internal', error: null, children: [], ...record, startAt: Math.min(startAt, endAt) }
+}
+
+/** Longer values are cut. Exporters refuse, or drop whole batches of, spans that are too large. */
+const mostLetters = 16_384
+
+/** The given values as attributes, where the application asked for them; null values are left out. */
+export function contentOf(isAsked: boolean, values: Readonly<Record<string, unknown>>): SpanAttributes {
+  if (!isAsked) return {}
+  const given = Object.entries(values).filter(([, value]) => value !== null && value !== undefined)
+  return Object.fromEntries(given.map(([name, value]) => [name, textOf(value)]))
+}
+
+/** A message in the form of the semantic conventions, with its texts alone. */
+export function messageText(role: 'user' | 'assistant', parts: readonly (UserPart | AssistantPart)[]): unknown {
+  const texts = parts.flatMap((part) => (part.type === 'text' ? [{ type: 'text', content: part.text }] : []))
+  return [{ role, parts: texts }]
+}
+
+function textOf(value: unknown): string {
+  const text = typeof value === 'string' ? value : JSON.stringify(value)
+  return text.length > mostLetters ? `${text.slice(0, mostLetters).toWellFormed()}…` : text.toWellFormed()
 }

@@ -13,11 +13,12 @@ import { unknownKeys } from '../base/errors/read-options.ts'
 import { MissingDependencyError } from '../base/errors/store-errors.ts'
 import { isTraceparent } from '../base/traceparent.ts'
 import type { Observer } from '../engine/observer.ts'
+import type { Store } from '../store/store.ts'
+import { gaugesOf } from '../upkeep/metrics.ts'
 import { Measuring, type Meters } from './measure.ts'
-import { counters, histograms, attributes as names, operations, plainName, scopeName } from './names.ts'
+import { counters, gauges, histograms, attributes as names, operations, plainName, scopeName } from './names.ts'
 import { RestReader } from './rest-reader.ts'
 import type { SpanRecord, Spans } from './span-record.ts'
-import { type GaugedStore, storeGauges } from './store-gauges.ts'
 
 /** What `telemetry` takes. */
 export type TelemetryOptions = {
@@ -151,4 +152,21 @@ function metersOf(meter: Meter): Meters {
     count: (counter, labels) => made.counters.get(counter)?.add(1, labels),
     record: (histogram, value, labels) => made.histograms.get(histogram)?.record(value, labels),
   }
+}
+
+/** A store that offers figures, as those of Perdure do. */
+export type GaugedStore = Pick<Store, 'upkeep'>
+
+/** Measures a whole store when metrics are collected. A store that fails then is not measured. */
+function storeGauges(meter: Meter, store: GaugedStore): void {
+  const keys = Object.keys(gauges) as (keyof typeof gauges)[]
+  const made = Object.values(gauges).map(({ name, unit, description }) =>
+    meter.createObservableGauge(name, { unit, description }),
+  )
+  meter.addBatchObservableCallback(async (result) => {
+    const figures = await store.upkeep?.figures?.(1)
+    if (!figures) return
+    const values = gaugesOf(figures)
+    for (const [index, key] of keys.entries()) result.observe(made[index]!, values[key])
+  }, made)
 }

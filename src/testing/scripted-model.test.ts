@@ -9,7 +9,7 @@ import { scriptedModel } from './scripted-model.ts'
 const prompt = [{ role: 'user' as const, content: [{ type: 'text' as const, text: 'hi' }] }]
 
 afterEach(() => {
-  vi.useRealTimers()
+  vi.restoreAllMocks()
 })
 
 describe.each(['v3', 'v4'] as const)('a scripted model of specification %s', (specificationVersion) => {
@@ -164,15 +164,17 @@ describe.each(['v3', 'v4'] as const)('a scripted model of specification %s', (sp
   })
 
   test('pauses between its chunks, and stops when it is told to', async () => {
-    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    const delayMs = 3_600_000
+    const timers = vi.spyOn(globalThis, 'setTimeout')
+    const ended = vi.spyOn(globalThis, 'clearTimeout')
     const controller = new AbortController()
-    const model = scripted({ text: ['a', 'b'], delayMs: 3_600_000 })
-    const calling = call(model, { signal: controller.signal })
-    // One is the limit of the stream, the other the pause.
-    await vi.waitUntil(() => vi.getTimerCount() === 2, { timeout: 20_000 })
+    const calling = call(scripted({ text: ['a', 'b'], delayMs }), { signal: controller.signal })
+    const pauses = () => timers.mock.results.filter((_, n) => timers.mock.calls[n]![1] === delayMs)
+    await vi.waitUntil(() => pauses().length === 1, { timeout: 20_000 })
     controller.abort()
     expect((await calling).message).toMatchObject({ status: 'aborted', parts: [{ text: 'a' }] })
-    expect(vi.getTimerCount()).toBe(0)
+    expect(pauses()).toHaveLength(1)
+    expect(ended).toHaveBeenCalledWith(pauses()[0]!.value)
   })
 
   test('stalls when it is told to, and warns before it answers', async () => {

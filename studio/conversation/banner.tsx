@@ -7,7 +7,6 @@ import { addresses } from '../addresses.ts'
 import { usePlace } from '../inspector/place.ts'
 import type { Moment } from '../inspector/use-moment.ts'
 import { AskingButton } from '../parts/asking-button.tsx'
-import { Button } from '../parts/button.tsx'
 import { errorWords } from '../parts/error-words.ts'
 import { oneLine } from '../parts/shown-text.ts'
 import { AgoWords } from '../parts/time.tsx'
@@ -37,7 +36,7 @@ export function Banner({ view, record, moment, again }: BannerProps) {
   return (
     <>
       {moment.at !== null && (
-        <Line Icon={History} colour="bg-session-soft text-session">
+        <Line Icon={History} colour="bg-selected text-text">
           {moment.error ? (
             <span role="alert">{errorWords(moment.error)}</span>
           ) : (
@@ -46,9 +45,9 @@ export function Banner({ view, record, moment, again }: BannerProps) {
               executed.
             </span>
           )}
-          <Button kind="quiet" onClick={() => go({ at: null })}>
+          <button type="button" className="link shrink-0 max-md:min-h-11" onClick={() => go({ at: null })}>
             Back to now
-          </Button>
+          </button>
         </Line>
       )}
       {record?.quarantinedAt !== undefined && (
@@ -81,7 +80,7 @@ export function Banner({ view, record, moment, again }: BannerProps) {
             {parent.callId === undefined ? 'Forked from ' : 'Child agent of '}
             <Link
               href={addresses.conversation(parent.id, parent.at === undefined ? {} : { event: parent.at })}
-              className="text-accent underline underline-offset-2"
+              className="link"
             >
               {oneLine(parent.id, 80)}
             </Link>

@@ -26,7 +26,7 @@ export function ChildAgent({ callId }: { callId: string }) {
             {isShown ? 'Hide the child agent' : 'Show the child agent'}
           </Button>
         )}
-        <Link href={addresses.conversation(id)} className="text-accent underline underline-offset-2">
+        <Link href={addresses.conversation(id)} className="link">
           Open its conversation
         </Link>
       </div>
@@ -44,7 +44,7 @@ function Asked({ callId }: { callId: string }) {
   return asked.map((item) => {
     const key = `${item.callId} ${item.round}`
     return (
-      <div key={key} className="flex flex-col gap-1 border-l-2 border-session pl-4">
+      <div key={key} className="flex flex-col gap-1 border-l-2 pl-4">
         <p className="flex flex-wrap items-center gap-2">
           <Status status="waiting" />
           <span className="min-w-0 grow">{oneLine(item.description ?? item.tool, 200)}</span>
@@ -71,7 +71,7 @@ function ChildTranscript({ id, depth }: { id: string; depth: number }) {
   const agent = useRecord(id, '').record?.agent
   if (view)
     return (
-      <div className="border-l-2 border-session pl-4">
+      <div className="border-l-2 pl-4">
         <Nested
           view={view}
           {...(agent && { agent })}

@@ -27,7 +27,7 @@ export function ExtendSelect({ item: { expiresAt }, isDisabled, onExtend }: Exte
         aria-label="Extend the deadline"
         disabled={isDisabled}
         value=""
-        className="min-h-8 [field-sizing:content] rounded-(--radius) bg-transparent text-accent max-md:min-h-11"
+        className="min-h-8 [field-sizing:content] rounded-(--radius) bg-transparent text-soft hover:text-text max-md:min-h-11"
         onChange={(event) => {
           const byMs = Number(event.currentTarget.value)
           onExtend(byMs === 0 ? null : Math.max(0, expiresAt - Date.now()) + byMs)

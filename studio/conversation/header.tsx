@@ -86,7 +86,7 @@ function CancelButton({ conversation }: { conversation: UsedConversation }) {
   const [state, setState] = useState<'idle' | 'sending' | 'failed'>('idle')
   return (
     <Button
-      className="shrink-0 whitespace-nowrap"
+      className="shrink-0 whitespace-nowrap max-md:border-transparent"
       disabled={state === 'sending'}
       title="End the turn that is open"
       onClick={() => {

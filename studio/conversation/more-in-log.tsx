@@ -6,11 +6,7 @@ export function MoreInLog({ words, seq }: { words: string; seq: number }) {
   return (
     <p className="text-faint">
       {words}{' '}
-      <button
-        type="button"
-        className="text-accent underline underline-offset-2"
-        onClick={() => go({ tab: 'log', event: seq })}
-      >
+      <button type="button" className="link" onClick={() => go({ tab: 'log', event: seq })}>
         See event {seq.toLocaleString()}
       </button>
     </p>

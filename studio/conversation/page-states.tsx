@@ -36,7 +36,7 @@ export function Absent({ id, status, error, reload }: AbsentProps) {
   if (codeOf(error) === 'not_a_conversation') {
     return (
       <Notice isPage title="This is a session of a flow.">
-        <Link href={addresses.flows()} className="text-accent underline underline-offset-2">
+        <Link href={addresses.flows()} className="link">
           Go to the flows
         </Link>
       </Notice>
@@ -48,7 +48,7 @@ export function Absent({ id, status, error, reload }: AbsentProps) {
         <p>
           <code>{oneLine(id, 120)}</code> may have been deleted, or belong to someone else.
         </p>
-        <Link href={addresses.conversations()} className="text-accent underline underline-offset-2">
+        <Link href={addresses.conversations()} className="link">
           All conversations
         </Link>
       </Notice>

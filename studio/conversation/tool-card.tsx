@@ -47,7 +47,11 @@ export function ToolCard({ call }: { call: ViewCall }) {
       {executor === 'agent' && phase !== 'queued' && <ChildAgent callId={callId} />}
       {end && (
         <Section title={end.ok ? 'Result' : 'Error'}>
-          {end.ok ? <JsonView value={end.result} /> : <LongText text={end.error} className="text-failed" />}
+          {end.ok ? (
+            <JsonView value={end.result} />
+          ) : (
+            <LongText text={end.error} className={refusalOf(facts) ? 'text-soft' : 'text-failed'} />
+          )}
           {end.outcome && <p className="text-soft">{outcomeWords[end.outcome]}</p>}
         </Section>
       )}
@@ -77,9 +81,18 @@ function CallStatus({ call: { phase, end }, facts }: { call: ViewCall; facts: Ca
   return (
     <span className="flex shrink-0 items-center gap-2 text-xs">
       {again}
-      <Status status={phase === 'ended' ? (end?.ok ? 'ended' : 'failed') : phase} />
+      <Status status={phase === 'ended' ? (end?.ok ? 'ended' : (refusalOf(facts) ?? 'failed')) : phase} />
     </span>
   )
+}
+
+/** Why it never ran, where people or a deadline decided that: it has not failed. */
+function refusalOf(facts: Call | undefined): 'denied' | 'expired' | 'cancelled' | null {
+  const last = facts?.rounds.at(-1)
+  if (!last?.resolution) return null
+  const { status, value } = last.resolution
+  if (status !== 'resolved') return status
+  return last.kind === 'approval' && value === false ? 'denied' : null
 }
 
 const roundWords: Readonly<Record<string, string>> = {

@@ -56,7 +56,7 @@ export function FilterBar({ filter, onChange, items, count, isMore }: FilterBarP
       {isNarrowed(filter) && (
         <button
           type="button"
-          className="min-h-8 px-1 text-accent underline-offset-2 hover:underline max-md:min-h-11"
+          className="min-h-8 px-1 link max-md:min-h-11"
           onClick={() => onChange({ text: '', status: '', agent: '', owner: '' })}
         >
           Clear

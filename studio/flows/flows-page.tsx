@@ -47,11 +47,7 @@ export function FlowsPage() {
           <Skeleton />
         ) : listStatus === 'live' && isFiltered ? (
           <Notice title="No session matches this filter.">
-            <button
-              type="button"
-              className="text-accent hover:underline"
-              onClick={() => setSearch({}, { replace: true })}
-            >
+            <button type="button" className="link" onClick={() => setSearch({}, { replace: true })}>
               Show all sessions
             </button>
           </Notice>

@@ -146,7 +146,7 @@ function NoSession({ flow, id }: { flow: string; id: string }) {
       <p>
         The flow {oneLine(flow, 80)} has no session {oneLine(id, 120)} that you may see. It may have been deleted.
       </p>
-      <Link href={addresses.flows()} className="text-accent hover:underline">
+      <Link href={addresses.flows()} className="link">
         All sessions
       </Link>
     </Notice>

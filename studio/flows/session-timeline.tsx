@@ -120,7 +120,6 @@ function StepRow({
 function Bar({ step, end, scale }: { step: Step; end: number; scale: TimeScale }) {
   const from = scale.place(step.startedAt)
   const to = scale.place(step.endedAt ?? end)
-  const isFailed = step.outcome?.ok === false
   return (
     <span
       className="relative h-full min-h-6 max-md:order-last max-md:col-span-2 max-md:col-start-3 max-md:min-h-2"
@@ -135,11 +134,18 @@ function Bar({ step, end, scale }: { step: Step; end: number; scale: TimeScale }
         />
       ))}
       <span
-        className={`absolute top-1/2 h-2 min-w-[3px] -translate-y-1/2 rounded-full ${isFailed ? 'bg-failed' : looks[step.op.kind].bar} ${isWait(step) ? 'opacity-60' : ''}`}
+        className={`absolute top-1/2 h-2 min-w-[3px] -translate-y-1/2 rounded-full ${barOf(step)}`}
         style={{ left: `min(${from * 100}%, 100% - 3px)`, width: `${Math.max(0, to - from) * 100}%` }}
       />
     </span>
   )
+}
+
+/** What has ended has no colour, unless it failed. */
+function barOf(step: Step): string {
+  if (step.outcome?.ok === false) return 'bg-failed'
+  if (step.endedAt === null) return looks[step.op.kind].going
+  return isWait(step) ? 'bg-faint/40' : 'bg-soft'
 }
 
 function StepDetails({ step }: { step: Step }) {
@@ -165,7 +171,7 @@ function StepDetails({ step }: { step: Step }) {
         <Detail name="Message">
           <JsonView value={op.message} />
           {op.id !== null && (
-            <Link href={addresses.conversation(op.id)} className="text-accent hover:underline">
+            <Link href={addresses.conversation(op.id)} className="link">
               Open conversation
             </Link>
           )}

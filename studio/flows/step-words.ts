@@ -4,17 +4,18 @@ import { oneLine } from '../parts/shown-text.ts'
 import { duration } from '../parts/time.tsx'
 import type { FlowOp, Step } from './session-steps.ts'
 
-type Look = { readonly Icon: LucideIcon; readonly kind: string; readonly bar: string }
+/** `going`: the colour of its bar until it ends. */
+type Look = { readonly Icon: LucideIcon; readonly kind: string; readonly going: string }
 
 export const looks: Readonly<Record<FlowOp['kind'], Look>> = {
-  suspend: { Icon: Hand, kind: 'asks', bar: 'bg-waiting' },
-  request: { Icon: Send, kind: 'requests', bar: 'bg-waiting' },
-  step: { Icon: SquareFunction, kind: 'step', bar: 'bg-running' },
-  sleep: { Icon: Clock, kind: 'sleeps', bar: 'bg-session' },
-  agent: { Icon: Bot, kind: 'agent', bar: 'bg-running' },
-  now: { Icon: Dices, kind: 'value', bar: 'bg-faint' },
-  random: { Icon: Dices, kind: 'value', bar: 'bg-faint' },
-  uuid: { Icon: Dices, kind: 'value', bar: 'bg-faint' },
+  suspend: { Icon: Hand, kind: 'asks', going: 'bg-waiting' },
+  request: { Icon: Send, kind: 'requests', going: 'bg-waiting' },
+  step: { Icon: SquareFunction, kind: 'step', going: 'bg-running' },
+  sleep: { Icon: Clock, kind: 'sleeps', going: 'bg-session' },
+  agent: { Icon: Bot, kind: 'agent', going: 'bg-running' },
+  now: { Icon: Dices, kind: 'value', going: 'bg-faint' },
+  random: { Icon: Dices, kind: 'value', going: 'bg-faint' },
+  uuid: { Icon: Dices, kind: 'value', going: 'bg-faint' },
 }
 
 /** What a step does, in one line. */
@@ -66,7 +67,7 @@ function toldIn(tag: unknown): string | null {
 /** How a step stands, in the words of `Status`. */
 export function stepStatus(step: Step): string {
   if (step.isAbandoned) return 'cancelled'
-  if (step.outcome) return step.outcome.ok ? 'done' : 'failed'
+  if (step.outcome) return step.outcome.ok ? 'completed' : 'failed'
   if (step.op.kind === 'sleep') return 'sleeping'
   return step.op.kind === 'suspend' || step.op.kind === 'request' ? 'waiting' : 'running'
 }

@@ -1,3 +1,4 @@
+import { ChevronRight } from 'lucide-react'
 import type { StatsBucket } from 'perdure/client'
 import { useEffect, useRef, useState } from 'react'
 import { type ChartKind, rowsOf } from './figures.ts'
@@ -24,9 +25,13 @@ export function Chart({ chart, buckets }: { chart: ChartKind; buckets: readonly 
       <figcaption className="flex min-h-5 flex-wrap items-center gap-x-3">
         <h2 className="font-medium">{chart.title}</h2>
         {chart.series.length > 1 &&
-          chart.series.map(({ name, colour }) => (
-            <span key={name} className="inline-flex items-center gap-1 text-xs text-soft">
-              <span className="size-2 rounded-full" style={{ background: `var(${colour})` }} aria-hidden />
+          chart.series.map(({ name, colour, isDashed }) => (
+            <span key={name} className="inline-flex items-center gap-1.5 text-xs text-soft">
+              <span
+                className={`w-4 ${chart.shape === 'bars' ? 'border-t-8' : 'border-t-2'} ${isDashed ? 'border-dashed' : ''}`}
+                style={{ borderColor: `var(${colour})` }}
+                aria-hidden
+              />
               {name}
             </span>
           ))}
@@ -41,8 +46,9 @@ export function Chart({ chart, buckets }: { chart: ChartKind; buckets: readonly 
           <p className="absolute inset-0 grid place-items-center text-faint">Nothing in this time</p>
         )}
       </div>
-      <details className="mt-1 text-xs text-soft">
-        <summary className="w-fit cursor-pointer rounded px-1 hover:text-text max-md:py-3">
+      <details className="group/numbers mt-1 text-xs text-soft">
+        <summary className="flex w-fit cursor-pointer list-none items-center gap-1 hover:text-text max-md:py-3 [&::-webkit-details-marker]:hidden">
+          <ChevronRight className="size-3.5 group-open/numbers:rotate-90" aria-hidden />
           Numbers<span className="sr-only"> of {chart.title}</span>
         </summary>
         <table className="mt-1 w-full max-w-90">

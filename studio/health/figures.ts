@@ -17,6 +17,7 @@ export function milliseconds(ms: number): string {
 export type Series = {
   readonly name: string
   readonly colour: string
+  readonly isDashed?: true
   readonly of: (bucket: StatsBucket) => number | null
 }
 
@@ -28,8 +29,8 @@ export type ChartKind = {
 }
 
 const percentiles = (pick: (bucket: StatsBucket) => Percentiles | null): Series[] => [
-  { name: 'p50', colour: '--color-running', of: (bucket) => pick(bucket)?.p50 ?? null },
-  { name: 'p99', colour: '--color-session', of: (bucket) => pick(bucket)?.p99 ?? null },
+  { name: 'p50', colour: '--color-text', of: (bucket) => pick(bucket)?.p50 ?? null },
+  { name: 'p99', colour: '--color-faint', isDashed: true, of: (bucket) => pick(bucket)?.p99 ?? null },
 ]
 
 export const charts: readonly ChartKind[] = [
@@ -38,7 +39,7 @@ export const charts: readonly ChartKind[] = [
     shape: 'bars',
     format: count,
     series: [
-      { name: 'ended', colour: '--color-running', of: (bucket) => turnsIn(bucket) },
+      { name: 'ended', colour: '--color-faint', of: (bucket) => turnsIn(bucket) },
       { name: 'failed', colour: '--color-failed', of: ({ turns }) => turns['failed'] ?? 0 },
     ],
   },
@@ -66,7 +67,7 @@ export const charts: readonly ChartKind[] = [
     title: 'Tokens',
     shape: 'bars',
     format: count,
-    series: [{ name: 'tokens', colour: '--color-running', of: ({ tokens }) => tokens }],
+    series: [{ name: 'tokens', colour: '--color-faint', of: ({ tokens }) => tokens }],
   },
   {
     title: 'Errors',

@@ -10,6 +10,7 @@ export type PlotOptions = {
 }
 
 const height = 148
+const font = '12px "Inter Variable"'
 
 /** Draws a chart into an element, with the colours of the theme, as wide as the element. `end` removes it. */
 export function plot({ into, chart, onHover }: PlotOptions): {
@@ -26,6 +27,9 @@ export function plot({ into, chart, onHover }: PlotOptions): {
   const themes = new MutationObserver(draw)
   const system = matchMedia('(prefers-color-scheme: dark)')
   draw()
+  // A canvas draws with another font until this one is there, and is not drawn again by itself.
+  let isOver = false
+  void document.fonts.load(font).then(() => !isOver && draw())
   sizes.observe(into)
   themes.observe(document.documentElement, { attributeFilter: ['data-theme'] })
   system.addEventListener('change', draw)
@@ -35,6 +39,7 @@ export function plot({ into, chart, onHover }: PlotOptions): {
       drawn?.setData(dataOf(chart, buckets))
     },
     end() {
+      isOver = true
       sizes.disconnect()
       themes.disconnect()
       system.removeEventListener('change', draw)
@@ -57,7 +62,7 @@ function optionsOf(
     stroke: colour('--color-faint'),
     grid: { stroke: colour('--color-line'), width: 1 },
     ticks: { show: false },
-    font: '11px Inter Variable, sans-serif',
+    font,
   }
   const bars = UPlot.paths.bars!({ size: [0.7, 12], align: 0 })
   return {
@@ -89,11 +94,17 @@ function optionsOf(
     ],
     series: [
       {},
-      ...series.map(({ colour: name }): UPlot.Series => {
+      ...series.map(({ colour: name, isDashed = false }): UPlot.Series => {
         const stroke = colour(name)
         return shape === 'bars'
           ? { stroke, fill: stroke, width: 0, paths: bars, points: { show: false } }
-          : { stroke, width: 1.5, spanGaps: true, points: { show: true, size: 4, fill: stroke } }
+          : {
+              stroke,
+              width: 1.5,
+              spanGaps: true,
+              points: { show: true, size: 4, fill: stroke },
+              dash: isDashed ? [4, 3] : [],
+            }
       }),
     ],
     hooks: { setCursor: [({ cursor }) => onHover(cursor.idx ?? null)] },

@@ -1,14 +1,12 @@
 import { InboxIcon } from 'lucide-react'
+import { CodeBlock } from '../parts/code-block.tsx'
 import { Notice } from '../parts/notice.tsx'
 import { AgoWords } from '../parts/time.tsx'
 import { lastAnswerAt } from './use-answers.ts'
 
 const lines = `const refund = defineTool({
-  name: 'refund',
-  input: z.object({ orderId: z.string() }),
-  approval: 'required',
-  describe: ({ orderId }) => \`Refund \${orderId}\`,
-  run: ({ orderId }) => payBack(orderId),
+  name: 'refund', input: z.object({ id: z.string() }),
+  approval: 'required', run: ({ id }) => payBack(id),
 })`
 
 /** Says that all is done, or how a tool asks. */
@@ -24,9 +22,9 @@ export function EmptyInbox() {
       <p className="mt-4">
         A tool with <code>approval</code> asks here before it runs:
       </p>
-      <pre className="max-w-full overflow-x-auto rounded-(--radius) border bg-page p-3 text-left text-text">
-        {lines}
-      </pre>
+      <div className="w-full text-left text-text">
+        <CodeBlock text={lines} language="ts" />
+      </div>
     </Notice>
   )
 }

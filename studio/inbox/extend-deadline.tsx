@@ -38,7 +38,7 @@ export function ExtendDeadline({ item }: { item: InboxItem }) {
     <>
       <select
         aria-label="Move the deadline"
-        className="[field-sizing:content] rounded-(--radius) bg-transparent text-accent max-md:min-h-11"
+        className="[field-sizing:content] rounded-(--radius) bg-transparent text-soft hover:text-text max-md:min-h-11"
         value=""
         disabled={state === 'sending'}
         onChange={(event) => {

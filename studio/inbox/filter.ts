@@ -30,9 +30,9 @@ export function matches(item: InboxItem, { text, agent, tool }: InboxFilter): bo
   if (tool !== '' && item.tool !== tool) return false
   const words = text.toLowerCase().split(/\s+/).filter(Boolean).slice(0, 10)
   if (words.length === 0) return true
-  const { title, conversationId, callId } = item
+  const { title, owner, conversationId, callId } = item
   const args = JSON.stringify(item.args).slice(0, 20_000)
-  const searched = [headline(item), agentOf(item), item.tool, title ?? '', conversationId, callId, args]
+  const searched = [headline(item), agentOf(item), item.tool, title ?? '', owner ?? '', conversationId, callId, args]
     .join('\n')
     .toLowerCase()
   return words.every((word) => searched.includes(word))

@@ -79,11 +79,7 @@ export function InboxList(props: InboxListProps) {
           ))}
         </ul>
         {inbox.hasMore && (
-          <button
-            type="button"
-            className="min-h-11 w-full text-accent hover:underline"
-            onClick={() => void inbox.loadMore()}
-          >
+          <button type="button" className="min-h-11 w-full link" onClick={() => void inbox.loadMore()}>
             Show more
           </button>
         )}

@@ -12,9 +12,10 @@ import {
   Workflow,
 } from 'lucide-react'
 import type { InboxItem } from 'perdure/client'
-import { memo } from 'react'
+import { memo, type ReactNode } from 'react'
 import { Ago, Until } from '../parts/time.tsx'
 import { visible } from '../parts/visible.ts'
+import { agentOf } from './filter.ts'
 import type { SteadyRow } from './steady-list.ts'
 import type { Ended } from './use-answers.ts'
 import { headline, kindWords, type Outcome, outcomeWords } from './words.ts'
@@ -37,7 +38,7 @@ export const InboxRow = memo(function InboxRow(props: RowProps) {
   return (
     <li
       data-key={row.key}
-      className={`group relative h-14 border-b [contain-intrinsic-size:auto_56px] [content-visibility:auto] ${isCurrent ? 'bg-selected' : 'hover:bg-hover'} ${isSelected ? 'shadow-[inset_2px_0_0_var(--color-accent)]' : ''}`}
+      className={`group relative h-14 border-b [contain-intrinsic-size:auto_56px] [content-visibility:auto] ${isCurrent ? 'bg-selected' : 'hover:bg-hover'} ${isSelected ? 'shadow-[inset_2px_0_0_var(--color-strong)]' : ''}`}
     >
       <button
         type="button"
@@ -69,7 +70,7 @@ export const InboxRow = memo(function InboxRow(props: RowProps) {
             type="checkbox"
             tabIndex={-1}
             aria-label={`Select ${headline(item).slice(0, 80)}`}
-            className="size-4 accent-accent"
+            className="size-4 accent-strong"
             checked={isSelected}
             onChange={() => onSelect(row)}
           />
@@ -100,15 +101,21 @@ function KindIcon({ kind, isQuiet }: { kind: InboxItem['kind']; isQuiet: boolean
 }
 
 function WaitingLine({ item }: { item: InboxItem }) {
-  const { agent, title, conversationId, path, kind, expiresAt, paused } = item
-  const from = item.kind === 'flow' ? item.flow : (agent ?? 'unknown agent')
+  const { title, conversationId, path, kind, owner, expiresAt, paused } = item
   return (
     <>
-      <span className={`shrink-0 ${kinds[kind][1]}`}>{kindWords[kind]}</span>
-      <Dot />
-      <span className="max-w-[40%] min-w-8 truncate">{visible(from, 60)}</span>
-      <Dot />
-      <span className="min-w-0 grow truncate">{visible(title ?? path[0]?.conversationId ?? conversationId, 120)}</span>
+      {/* A part that has no room is in the line below, which is not shown: nothing is cut to a letter or two. */}
+      <span className="flex h-4.5 min-w-0 grow flex-wrap gap-x-1.5 overflow-hidden">
+        <span className={kinds[kind][1]}>{kindWords[kind]}</span>
+        <Part>{visible(agentOf(item) || 'unknown agent', 60)}</Part>
+        {owner !== null && (
+          <Part>
+            <span className="sr-only">for </span>
+            {visible(owner, 60)}
+          </Part>
+        )}
+        <Part>{visible(title ?? path[0]?.conversationId ?? conversationId, 120)}</Part>
+      </span>
       {item.doneBefore && <span className="shrink-0 text-waiting">ran before</span>}
       {paused && <span className="shrink-0 text-waiting">paused</span>}
       {expiresAt !== null && (
@@ -122,10 +129,13 @@ function WaitingLine({ item }: { item: InboxItem }) {
   )
 }
 
-function Dot() {
+function Part({ children }: { children: ReactNode }) {
   return (
-    <span className="text-faint" aria-hidden>
-      ·
+    <span className="flex max-w-[55%] min-w-0 gap-1.5">
+      <span className="text-faint" aria-hidden>
+        ·
+      </span>
+      <span className="truncate">{children}</span>
     </span>
   )
 }

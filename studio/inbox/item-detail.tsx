@@ -127,7 +127,7 @@ function Ask({ context, ...ask }: AskedProps) {
     return (
       <p className="text-soft">
         The form could not be loaded: {visible(context.message ?? '', 200)}{' '}
-        <button type="button" className="text-accent hover:underline" onClick={context.retry}>
+        <button type="button" className="link" onClick={context.retry}>
           Try again
         </button>
       </p>

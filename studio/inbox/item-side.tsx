@@ -15,7 +15,8 @@ const shownMessages = 5
 export function ItemSide({ item, context, isOver }: { item: InboxItem; context: ItemContext; isOver: boolean }) {
   const { view, status } = context
   const said = (view?.messages ?? []).filter((message) => textOf(message) !== '').slice(-shownMessages)
-  const who = view?.messages.findLast((message) => message.role === 'user')?.who
+  // Who spoke last, where its conversation may be read.
+  const who = view?.messages.findLast((message) => message.role === 'user')?.who ?? item.owner
   const isFlow = item.kind === 'flow'
   return (
     <aside
@@ -26,7 +27,7 @@ export function ItemSide({ item, context, isOver }: { item: InboxItem; context: 
         <Fact name="Asked">
           <AgoWords at={item.createdAt} /> by {visible(agentOf(item) || 'an agent', 60)}
         </Fact>
-        {who !== undefined && <Fact name="For">{visible(who, 80)}</Fact>}
+        {who !== null && <Fact name="For">{visible(who, 80)}</Fact>}
         <Fact name="Expires">
           <span className="flex flex-wrap items-baseline gap-x-2">
             {item.expiresAt === null ? <span>never</span> : <Until at={item.expiresAt} />}
@@ -41,10 +42,7 @@ export function ItemSide({ item, context, isOver }: { item: InboxItem; context: 
           </span>
         </Fact>
       </dl>
-      <Link
-        href={placeOf(item)}
-        className="inline-flex min-h-8 items-center gap-1 text-accent hover:underline max-md:min-h-11"
-      >
+      <Link href={placeOf(item)} className="inline-flex min-h-8 items-center gap-1 link max-md:min-h-11">
         {isFlow ? 'Open session' : 'Open conversation'}
         <ArrowRight className="size-4" aria-hidden />
       </Link>

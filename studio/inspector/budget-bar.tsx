@@ -1,10 +1,10 @@
 import type { Budget, BudgetPart } from './token-budget.ts'
 
 const looks: Readonly<Record<BudgetPart, readonly [string, string]>> = {
-  system: ['system', 'bg-soft'],
-  summary: ['summary', 'bg-session'],
-  tail: ['messages', 'bg-running'],
-  injections: ['hooks', 'bg-accent'],
+  system: ['system', 'bg-strong'],
+  summary: ['summary', 'bg-faint'],
+  tail: ['messages', 'bg-faint/45'],
+  injections: ['hooks', 'border border-faint bg-panel'],
   evicted: ['left out', 'bar-waits text-faint'],
 }
 

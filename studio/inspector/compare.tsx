@@ -118,10 +118,7 @@ function Column({ id, events, words }: { id: string; events: readonly LogEvent[]
     <section aria-label={words} className="min-w-0">
       <h2 className="flex gap-2 border-b pb-1">
         <span className="text-faint">{words}</span>
-        <Link
-          href={addresses.conversation(id, { tab: 'log' })}
-          className="min-w-0 truncate text-accent hover:underline"
-        >
+        <Link href={addresses.conversation(id, { tab: 'log' })} className="min-w-0 truncate link">
           {oneLine(id, 80)}
         </Link>
       </h2>

@@ -72,10 +72,7 @@ function Node({ node, here, depth, onCompare }: NodeProps) {
             {shortId(id)}
           </span>
         ) : (
-          <Link
-            href={addresses.conversation(id, { tab: 'forks' })}
-            className="min-w-0 truncate text-accent hover:underline"
-          >
+          <Link href={addresses.conversation(id, { tab: 'forks' })} className="min-w-0 truncate link">
             {shortId(id)}
           </Link>
         )}

@@ -59,7 +59,7 @@ export function Inspector({ id }: { id: string }) {
             aria-selected={tab === name}
             aria-controls="inspector-panel"
             tabIndex={tab === name ? 0 : -1}
-            className={`min-h-[47px] whitespace-nowrap border-b-2 px-2 ${tab === name ? 'border-accent text-text' : 'border-transparent text-soft hover:text-text'}`}
+            className={`min-h-[47px] whitespace-nowrap border-b-2 px-2 ${tab === name ? 'border-text text-text' : 'border-transparent text-soft hover:text-text'}`}
             onClick={() => go({ tab: name }, { replace: true })}
           >
             {words}

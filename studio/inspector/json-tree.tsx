@@ -34,7 +34,7 @@ export function JsonTree({ value, depth = 3, name }: { value: Json; depth?: numb
         <JsonTree key={key} name={key} value={member} depth={depth - 1} />
       ))}
       {members.length > shown.length && (
-        <button type="button" className="pl-4 text-accent" onClick={() => setWhole(true)}>
+        <button type="button" className="link ml-4" onClick={() => setWhole(true)}>
           {(members.length - shown.length).toLocaleString()} more
         </button>
       )}
@@ -66,7 +66,7 @@ function Name({ name }: { name: string | undefined }) {
 
 function Scalar({ value }: { value: string | number | boolean | null }) {
   if (typeof value === 'string') return <LongText text={value} className="min-w-0" />
-  return <span className={value === null ? 'text-faint' : 'text-accent'}>{String(value)}</span>
+  return <span className={value === null ? 'text-faint' : 'text-soft'}>{String(value)}</span>
 }
 
 function glance(value: object): string {

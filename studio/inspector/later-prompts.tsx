@@ -28,7 +28,7 @@ export function LaterPrompts({ id, seq }: { id: string; seq: number }) {
     <ol className="mb-2 border-b pb-2">
       {fates.map(({ shown, why, from, calls: count }) => (
         <li key={from} className="flex gap-2">
-          <button type="button" className="shrink-0 text-accent" onClick={() => go({ tab: 'calls', call: from })}>
+          <button type="button" className="link shrink-0" onClick={() => go({ tab: 'calls', call: from })}>
             {count === 1 ? '1 prompt' : `${count} prompts`}
           </button>
           <span>

@@ -16,7 +16,7 @@ export function PromptView({ prompt, diff }: { prompt: readonly PromptMessage[];
   return (
     <div className="flex flex-col gap-2">
       {folded > 0 && (
-        <button type="button" className="self-start text-accent" onClick={() => setWhole(true)}>
+        <button type="button" className="link self-start" onClick={() => setWhole(true)}>
           {folded.toLocaleString()} messages as before
         </button>
       )}
@@ -41,7 +41,7 @@ function PromptMessageView({ line, isMarked, isBreak }: LineProps) {
   return (
     <>
       {isBreak && (
-        <p className="flex items-center gap-2 text-waiting text-xs before:h-px before:grow before:bg-waiting after:h-px after:grow after:bg-waiting">
+        <p className="flex items-center gap-2 font-medium text-xs before:h-px before:grow before:bg-faint after:h-px after:grow after:bg-faint">
           the prompt cache broke here
         </p>
       )}

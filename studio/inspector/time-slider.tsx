@@ -83,7 +83,7 @@ export function TimeSlider({ id, last }: { id: string; last: number }) {
         <span className="absolute top-1/2 left-0 h-0.5 -translate-y-1/2 bg-faint" style={{ width: place(shown) }} />
         <Marks log={log} last={last} place={place} />
         <span
-          className={`absolute top-1/2 size-3 -translate-x-1/2 -translate-y-1/2 rounded-full border-2 border-panel ${at === null ? 'bg-faint' : 'bg-session'}`}
+          className={`absolute top-1/2 size-3 -translate-x-1/2 -translate-y-1/2 rounded-full border-2 border-panel ${at === null ? 'bg-faint' : 'bg-text'}`}
           style={{ left: place(shown) }}
         />
       </div>
@@ -117,7 +117,7 @@ function Marks({ log, last, place }: MarksProps) {
       {marks.map(({ seq, isAnswer }) => (
         <span
           key={seq}
-          className={`absolute top-1/2 w-0.5 -translate-x-1/2 -translate-y-1/2 ${isAnswer ? 'h-2 bg-waiting' : 'h-3 bg-faint'}`}
+          className={`absolute top-1/2 -translate-x-1/2 -translate-y-1/2 ${isAnswer ? 'size-2 rounded-full border border-faint bg-panel' : 'h-3 w-0.5 bg-faint'}`}
           style={{ left: place(seq) }}
         />
       ))}

@@ -77,13 +77,21 @@ function useEnd({ to, spans, marks, from }: TurnSpans, isTicking: boolean): numb
   return Math.max(from, ...spans.map((span) => span.to ?? span.from), ...marks.map(({ at }) => at))
 }
 
+/** What has ended has no colour; what goes on is blue, or amber where a person is waited for. */
 const looks: Readonly<Record<SpanKind, readonly [ComponentType<{ className?: string }>, string]>> = {
   queue: [Layers, 'border border-dashed border-faint'],
   hooks: [Clock3, 'bg-line'],
-  model: [Brain, 'bg-running/35'],
-  tool: [Wrench, 'bg-soft'],
+  model: [Brain, 'bg-faint/40'],
+  tool: [Wrench, 'bg-strong'],
   wait: [Hourglass, 'bar-waits'],
-  child: [Bot, 'bg-session/50'],
+  child: [Bot, 'bg-faint/40'],
+}
+
+/** A bar without a colour of its own while it goes on. */
+const going: Readonly<Partial<Record<SpanKind, string>>> = {
+  model: 'bg-running/35',
+  tool: 'bg-running',
+  child: 'bg-running/35',
 }
 
 type SpanRowProps = Pick<TurnRowsProps, 'select' | 'showCall'> & {
@@ -95,7 +103,8 @@ type SpanRowProps = Pick<TurnRowsProps, 'select' | 'showCall'> & {
 
 function SpanRow({ span, scale, end, isSelected, select, showCall }: SpanRowProps) {
   const { kind, name, from, to, status, firstTokenAt, detail, seq, turnRef } = span
-  const [Icon, look] = looks[kind]
+  const [Icon, ended] = looks[kind]
+  const look = status === 'failed' ? 'bg-failed' : to === null ? (going[kind] ?? ended) : ended
   const stop = to ?? end
   const left = scale.place(from)
   const width = scale.place(stop) - left
@@ -124,17 +133,31 @@ function SpanRow({ span, scale, end, isSelected, select, showCall }: SpanRowProp
       </span>
       <span className="relative h-4">
         <span
-          className={`absolute inset-y-0.5 min-w-0.5 rounded-xs ${look} ${status === 'failed' ? 'bg-failed' : ''} ${isWaiting ? 'text-waiting' : 'text-faint'} ${status === 'cancelled' || status === 'unknown' ? 'opacity-50' : ''}`}
+          className={`absolute inset-y-0.5 min-w-0.5 rounded-xs ${look} ${isWaiting ? 'text-waiting' : 'text-faint'} ${status === 'cancelled' || status === 'unknown' ? 'opacity-50' : ''}`}
           style={{ left: `${left * 100}%`, width: `${Math.max(0, width) * 100}%` }}
         />
         {firstTokenAt !== undefined && (
           <span
-            className="absolute inset-y-0.5 rounded-xs bg-running"
+            className={`absolute inset-y-0.5 rounded-xs ${to === null ? 'bg-running' : 'bg-faint'}`}
             style={{
               left: `${scale.place(firstTokenAt) * 100}%`,
               width: `${(scale.place(stop) - scale.place(firstTokenAt)) * 100}%`,
             }}
           />
+        )}
+        {kind === 'wait' && detail !== undefined && (
+          <span
+            aria-hidden
+            className={`absolute inset-y-0 truncate leading-4 ${isWaiting ? 'text-waiting' : 'text-faint'}`}
+            // On the side that has more room.
+            style={
+              left > 1 - left - width
+                ? { right: `calc(${(1 - left) * 100}% + 6px)`, maxWidth: `${left * 100}%` }
+                : { left: `calc(${(left + width) * 100}% + 6px)`, maxWidth: `${(1 - left - width) * 100}%` }
+            }
+          >
+            {oneLine(detail, 80)}
+          </span>
         )}
         {fold && (
           // A break in the bar: the wait is drawn shorter than it was.

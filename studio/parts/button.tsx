@@ -2,7 +2,7 @@ import type { ComponentProps } from 'react'
 
 const kinds = {
   plain: 'border bg-panel hover:bg-hover',
-  main: 'bg-accent text-on-accent hover:opacity-90',
+  main: 'bg-strong text-on-strong hover:opacity-90',
   danger: 'border border-failed text-failed hover:bg-failed-soft',
   quiet: 'text-soft hover:bg-hover hover:text-text',
 }

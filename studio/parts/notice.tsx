@@ -1,4 +1,5 @@
 import type { ReactNode } from 'react'
+import { Link } from 'wouter'
 
 type NoticeProps = {
   readonly title: string
@@ -23,5 +24,11 @@ export function Notice({ title, children, icon, isPage = false }: NoticeProps) {
 }
 
 export function NotFound() {
-  return <Notice isPage title="There is no page at this address." />
+  return (
+    <Notice isPage title="There is no page at this address.">
+      <Link href="/" className="link max-md:py-3">
+        Go to the first page
+      </Link>
+    </Notice>
+  )
 }

@@ -6,13 +6,7 @@ export function SafeLink({ href, children }: { href: string; children: ReactNode
   const address = safeAddress(href)
   if (!address) return <span title={oneLine(href)}>{children}</span>
   return (
-    <a
-      href={address}
-      title={oneLine(address)}
-      target="_blank"
-      rel="noopener noreferrer nofollow"
-      className="text-accent underline underline-offset-2"
-    >
+    <a href={address} title={oneLine(address)} target="_blank" rel="noopener noreferrer nofollow" className="link">
       {children}
     </a>
   )

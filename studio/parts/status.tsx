@@ -9,9 +9,11 @@ const looks: Readonly<Record<string, readonly [ComponentType<{ className?: strin
   unanswered: [TriangleAlert, 'no answer', 'text-failed'],
   failed: [TriangleAlert, 'failed', 'text-failed'],
   done: [Check, 'done', 'text-done'],
-  completed: [Check, 'done', 'text-done'],
+  completed: [Check, 'done', 'text-faint'],
   ended: [Check, 'ended', 'text-faint'],
   cancelled: [Ban, 'cancelled', 'text-faint'],
+  denied: [Ban, 'denied', 'text-faint'],
+  expired: [Ban, 'expired', 'text-faint'],
   idle: [Circle, 'idle', 'text-faint'],
   dormant: [Circle, 'dormant', 'text-faint'],
 }

@@ -22,7 +22,7 @@ export function ConnectionLine() {
           </span>
           <button
             type="button"
-            className="ml-auto shrink-0 rounded-(--radius) px-2 py-1 text-accent underline-offset-2 hover:underline max-md:min-h-11"
+            className="ml-auto shrink-0 rounded-(--radius) px-2 py-1 link max-md:min-h-11"
             onClick={retry}
           >
             Try now

@@ -3,7 +3,7 @@ import { atomicity } from './atomicity.ts'
 import { expectEndured } from './expect-endured.ts'
 
 const rounds = 8
-const timeout = 60_000
+const timeout = 180_000
 
 test('a killed writer leaves whole commits in a SQLite file, and every one it was told of', { timeout }, async () => {
   expectEndured(await atomicity({ store: 'sqlite', seed: 3, rounds }))

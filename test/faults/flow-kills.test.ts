@@ -2,7 +2,7 @@ import { inject, test } from 'vitest'
 import { expectEndured } from './expect-endured.ts'
 import { flowKills } from './flow-kills.ts'
 
-const timeout = 60_000
+const timeout = 180_000
 
 test('a session of ten steps ends as it should wherever its process is killed, on SQLite', { timeout }, async () => {
   expectEndured(await flowKills({ store: 'sqlite', seed: 1, rounds: 10 }))

@@ -1,4 +1,4 @@
-import { attacksOf } from '../mcp/hostile.ts'
+import { attacksOf, attackText } from '../mcp/hostile.ts'
 import { serveHostile } from '../mcp/serve-hostile.ts'
 import { type CommandOptions, progress, runCommand } from './harness/command.ts'
 import { spawnChild } from './harness/spawn-child.ts'
@@ -35,14 +35,13 @@ export async function mcpHostile({ seed, rounds = 0 }: HostileOptions): Promise<
       heard.push(message)
       const { attack, url } = aims[message.index]!
       progress(
-        `${url ? 'http' : 'stdio'} ${attack.method} ${attack.kind} ${attack.seed}: ${message.peakMb} MB, ${message.heldMs} ms ${message.problems.join()}`,
+        `${url ? 'http' : 'stdio'} ${attackText(attack)}: ${message.peakMb} MB, ${message.heldMs} ms ${message.problems.join()}`,
       )
     },
   })
   const end = await child.ended
   await server.close()
-  const shown = ({ attack, url }: Aimed): string =>
-    `${attack.kind} in ${attack.method} (${attack.seed}) over ${url ? 'HTTP' : 'stdio'}`
+  const shown = ({ attack, url }: Aimed): string => `${attackText(attack)} over ${url ? 'HTTP' : 'stdio'}`
   const violations = heard.flatMap(({ index, problems }) =>
     problems.map((problem) => `${shown(aims[index]!)}: ${problem}`),
   )

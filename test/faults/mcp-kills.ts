@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { LogEvent } from '../../src/log/events.ts'
 import { sqliteStore } from '../../src/store/sqlite/sqlite-store.ts'
 import { type CommandOptions, runCommand } from './harness/command.ts'
-import { judge, type Verdict } from './harness/verdict.ts'
+import { type Finding, judge, type Verdict } from './harness/verdict.ts'
 
 type McpKills = { readonly seed: number; readonly rounds: number }
 
@@ -14,19 +14,20 @@ const patienceMs = 30_000
 
 /** For the command line: the program has stores of its own. */
 async function judged({ store, seed, rounds = 40 }: CommandOptions): Promise<Verdict> {
-  const find = async () => ({ violations: await mcpKills({ seed, rounds }), counts: { rounds } })
-  return judge({ program: 'mcp-kills', store, seed }, [{ name: 'kills', find }])
+  return judge({ program: 'mcp-kills', store, seed }, [{ name: 'kills', find: () => mcpKills({ seed, rounds }) }])
 }
 
 /**
  * Our client and our server, each in a process of its own. Both are killed with SIGKILL between `input_required` and its answer, and one of them again right
  * after the answer was given. Every turn must end, each call must be answered once, and no refund is paid twice. Returns what went wrong.
  */
-export async function mcpKills({ seed, rounds }: McpKills): Promise<string[]> {
+export async function mcpKills({ seed, rounds }: McpKills): Promise<Finding> {
   const folder = mkdtempSync(join(tmpdir(), 'perdure-mcp-kills-'))
   const effects = join(folder, 'effects')
   writeFileSync(effects, '')
   const violations: string[] = []
+  /** The requests so far, and whether the process that pays was killed after the answer. */
+  const diedIn = new Map<string, boolean>()
   const children = new Set<ChildProcess>()
   const start = async (role: 'desk' | 'front'): Promise<ChildProcess> => {
     const args = [role, join(folder, `${role}.db`), effects, join(folder, 'port')]
@@ -75,18 +76,36 @@ export async function mcpKills({ seed, rounds }: McpKills): Promise<string[]> {
       }
       const log = await untilEnded(join(folder, 'front.db'), id)
       violations.push(...checkLog(id, log))
-      const mayFail = choice === 2
-      const paid = readFileSync(effects, 'utf8').split('\n').filter(Boolean)
-      if (new Set(paid).size !== paid.length) violations.push(`${id}: a refund was paid twice`)
-      if (!mayFail && paid.length < 1) violations.push(`${id}: the answer was lost`)
+      diedIn.set(id, choice === 2)
+      violations.push(...checkPaid(paidIn(effects), diedIn))
     }
-    const calls = readFileSync(effects, 'utf8').split('\n').filter(Boolean)
-    if (calls.length > rounds) violations.push(`${calls.length} refunds for ${rounds} requests`)
-    return violations
+    const paid = paidIn(effects)
+    return {
+      violations,
+      counts: { rounds, paid: paid.length, desksKilledInTheCall: [...diedIn.values()].filter(Boolean).length },
+    }
   } finally {
     await Promise.all([...children].map(kill))
     rmSync(folder, { recursive: true, force: true })
   }
+}
+
+/** The requests that were paid, once for each time. */
+function paidIn(effects: string): string[] {
+  return readFileSync(effects, 'utf8').split('\n').filter(Boolean)
+}
+
+/** Each request is paid once; one whose payer was killed in the call may have been paid or not, but not twice. */
+export function checkPaid(paid: readonly string[], diedIn: ReadonlyMap<string, boolean>): string[] {
+  const problems: string[] = []
+  for (const [id, mayFail] of diedIn) {
+    const times = paid.filter((one) => one === id).length
+    if (times > 1) problems.push(`${id}: the refund was paid ${times} times`)
+    if (times < 1 && !mayFail) problems.push(`${id}: the answer was lost`)
+  }
+  const unknown = paid.filter((one) => !diedIn.has(one))
+  if (unknown.length > 0) problems.push(`refunds that were not asked for: ${unknown.join(', ')}`)
+  return problems
 }
 
 function told<T>(child: ChildProcess): Promise<T> {

@@ -3,7 +3,7 @@ import { expectEndured } from './expect-endured.ts'
 import { race } from './race.ts'
 
 const size = { seed: 5, processes: 4, calls: 40, rounds: 100 }
-const timeout = 60_000
+const timeout = 180_000
 
 test('of processes and deadlines that end the same calls in a SQLite file, one wins and the others learn who', {
   timeout,

@@ -10,7 +10,7 @@ import { type Place, withFolder, withTarget } from './harness/with-target.ts'
 import type { ChildInput } from './restore-kills/child.ts'
 import { approveRestored, startLife } from './restore-kills/life.ts'
 
-const timeout = 60_000
+const timeout = 180_000
 const restores = snapshotFailpoints.filter((name) => name.startsWith('restore.'))
 const deletes = snapshotFailpoints.filter((name) => name.startsWith('delete.'))
 

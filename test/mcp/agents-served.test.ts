@@ -31,7 +31,7 @@ afterEach(async () => {
 const secret = 'a secret of at least thirty-two bytes'
 
 /** A desk that refunds after an approval, and asks for an address; `paid` counts the effects. */
-function desk(paid: unknown[]) {
+function desk(paid: unknown[], name = 'desk') {
   const refund = defineTool({
     name: 'refund',
     description: 'Pay an order back',
@@ -45,22 +45,37 @@ function desk(paid: unknown[]) {
     description: 'Ask for the address',
     executor: 'human',
     input: z.object({}),
-    output: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] },
+    output: z.object({ city: z.string() }),
+  })
+  const choose = defineTool({
+    name: 'choose',
+    description: 'Choose several',
+    executor: 'human',
+    input: z.object({}),
+    output: z.array(z.string()),
   })
   const model = scriptedModel(({ prompt }) => {
     if (prompt.at(-1)?.role === 'tool') return 'Done.'
     const said = JSON.stringify(prompt.at(-1)?.content)
+    if (said.includes('eleven refunds'))
+      return { calls: Array.from({ length: 11 }, (_, n) => ({ tool: 'refund', args: { cents: n } })) }
     if (said.includes('refund')) return { calls: [{ tool: 'refund', args: { cents: 500 } }] }
     if (said.includes('a tale')) return { text: 'Once upon a', finishReason: 'length' }
+    if (said.includes('choose')) return { calls: [{ tool: 'choose', args: {} }] }
     return said.includes('address') ? { calls: [{ tool: 'ask_address', args: {} }] } : 'Hello.'
   })
-  return defineAgent({ name: 'desk', model, tools: [refund, ask] })
+  return defineAgent({ name, model, tools: [refund, ask, choose] })
 }
 
 async function serveDesk(options: Partial<RuntimeOptions> = {}, served: Partial<McpHandlerOptions> = {}) {
   const paid: unknown[] = []
   const store = options.store ?? memoryStore()
-  const runtime = createRuntime({ secret, ...options, agents: [desk(paid)], store } as RuntimeOptions)
+  const runtime = createRuntime({
+    secret,
+    ...options,
+    agents: [desk(paid), desk(paid, 'cash')],
+    store,
+  } as RuntimeOptions)
   const handler = mcpHandler(runtime, {
     authenticate: (request) => {
       const user = bearerToken(request)
@@ -101,7 +116,12 @@ describe('agents served to the official client', () => {
   test('are tools whose result has the conversation, which can be gone on with and read', async () => {
     const { url } = await serveDesk()
     const { client, call } = await official(url)
-    expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(['desk', 'list_waiting', 'answer_waiting'])
+    expect((await client.listTools()).tools.map(({ name }) => name)).toEqual([
+      'desk',
+      'cash',
+      'list_waiting',
+      'answer_waiting',
+    ])
     const first = await call('desk', { message: 'hi' })
     expect(first).toMatchObject({
       content: [{ type: 'text', text: 'Hello.' }],
@@ -155,6 +175,26 @@ describe('agents served to the official client', () => {
     })
     const answered = await call('answer_waiting', { conversation, callId, round, value: { city: 'Graz' } })
     expect(answered['structuredContent']).toEqual({ accepted: true })
+  })
+
+  test('a question with a flat schema is asked as a form, any other as the text of its JSON', async () => {
+    const { url } = await serveDesk()
+    const { call } = await official(url)
+    const ask = async (message: string) => {
+      const { inputRequests, requestState } = await call('desk', { message })
+      const [[key, request]] = Object.entries<Answered>(inputRequests) as [[string, Answered]]
+      const answer = (content: object) =>
+        call('desk', { message }, { inputResponses: { [key]: { action: 'accept', content } }, requestState })
+      return { form: request.params.requestedSchema, answer }
+    }
+    const flat = await ask('address')
+    expect(flat.form).toEqual({ type: 'object', properties: { city: { type: 'string' } }, required: ['city'] })
+    expect(await flat.answer({ city: 7 })).toMatchObject({ isError: true })
+    expect(await flat.answer({ city: 'Graz' })).toMatchObject({ structuredContent: { text: 'Done.' } })
+    const list = await ask('choose')
+    expect(list.form.properties.json.description).toContain('"type":"array"')
+    expect(await list.answer({ json: '["a"' })).toMatchObject({ isError: true })
+    expect(await list.answer({ json: '["a"]' })).toMatchObject({ structuredContent: { text: 'Done.' } })
   })
 
   test('a client of the older protocol is served too, and told what waits', async () => {
@@ -214,6 +254,28 @@ describe('agents served to the official client', () => {
         content: [{ text: expect.stringContaining('not made by this server') }],
       })
     }
+    const given = { inputResponses, requestState }
+    const other = await official((await serveDesk({ secret: secret.toUpperCase() })).url)
+    for (const refused of [
+      await call('cash', { message: 'refund' }, given),
+      await other.call('desk', { message: 'refund' }, given),
+    ])
+      expect(refused).toMatchObject({ content: [{ text: expect.stringContaining('not made by this server') }] })
+    expect(paid).toEqual([])
+    expect(await call('desk', { message: 'refund' }, given)).toMatchObject({ structuredContent: { text: 'Done.' } })
+  })
+
+  test('only what was asked about is answered', async () => {
+    const { url, runtime, paid } = await serveDesk()
+    const { call } = await official(url)
+    const { inputRequests, requestState } = await call('desk', { message: 'eleven refunds' })
+    const items = await runtime.as(createScope({ user: 'ann' })).inbox()
+    expect(items).toHaveLength(11)
+    const unasked = items.map(({ callId, round }) => `${callId}/${round}`).filter((key) => !(key in inputRequests))
+    expect(unasked).toHaveLength(1)
+    const inputResponses = { [unasked[0]!]: { action: 'accept', content: { approve: true } } }
+    await call('desk', { message: 'eleven refunds' }, { inputResponses, requestState })
+    expect(await runtime.as(createScope({ user: 'ann' })).inbox()).toHaveLength(11)
     expect(paid).toEqual([])
   })
 })
@@ -230,6 +292,7 @@ describe('who may do what', () => {
     expect(await ask({})).toBe(401)
     expect(await ask({ authorization: 'Bearer ann' }, 'http://evil.example/mcp')).toBe(403)
     expect(await ask({ authorization: 'Bearer ann', origin: 'https://evil.example' })).toBe(403)
+    expect(await ask({ authorization: 'Bearer ann', 'x-long': 'x'.repeat(20_000) })).toBe(413)
     const { runtime } = await serveDesk()
     expect(() => mcpHandler(runtime, {} as never)).toThrow('authenticate')
   })
@@ -257,6 +320,27 @@ describe('who may do what', () => {
     expect(stolen).toMatchObject({ isError: true })
     expect(paid).toEqual([])
   })
+})
+
+test('a state is worth nothing in another tenant, and no more than once in its own', async () => {
+  const { url, paid } = await serveDesk(
+    {},
+    {
+      authenticate: (request) => {
+        const [user = '', tenant = 'default'] = (bearerToken(request) ?? '').split('@')
+        return user ? createScope({ user, tenant }) : null
+      },
+    },
+  )
+  const [ann, other] = [await official(url, 'ann'), await official(url, 'ann@other')]
+  const { inputRequests, requestState } = await ann.call('desk', { message: 'refund' })
+  const inputResponses = { [Object.keys(inputRequests)[0]!]: { action: 'accept', content: { approve: true } } }
+  const more = { inputResponses, requestState }
+  expect(await other.call('desk', { message: 'refund' }, more)).toMatchObject({ isError: true })
+  expect(paid).toEqual([])
+  for (let times = 0; times < 3; times++)
+    expect(await ann.call('desk', { message: 'refund' }, more)).toMatchObject({ structuredContent: { text: 'Done.' } })
+  expect(paid).toEqual([500])
 })
 
 test('our client and our server: a question passes through both, and its answer comes back', async () => {

@@ -69,7 +69,7 @@ async function urlOf(attack: Attack): Promise<string> {
 }
 
 describe('a hostile server costs errors of calls, bounded memory, and never the conversation', () => {
-  test.each(attacksOf(7, 12))('over HTTP: $kind in $method (seed $seed)', async (attack) => {
+  test.each(attacksOf(7, 12))('over HTTP: $kind in $method of the $era protocol (seed $seed)', async (attack) => {
     const before = process.memoryUsage().rss
     const url = await urlOf(attack)
     expect(await survives(mcpTools({ url, allowPrivateAddresses: true }, options))).toEqual(['completed', 'completed'])
@@ -80,7 +80,8 @@ describe('a hostile server costs errors of calls, bounded memory, and never the 
     ...['endless', 'wrong_json', 'giant_result', 'deep', 'giant_list', 'flood_pings', 'flood_invalid'].map(
       (kind) => `tools/list ${kind} 1`,
     ),
-    ...['endless', 'odd_question'].map((kind) => `tools/call ${kind} 8`),
+    ...['endless', 'odd_question'].map((kind) => `tools/call ${kind} 8 newest`),
+    'server/discover flood_pings 1 newest',
   ])('over stdio: %s', async (attack) => {
     const tools = mcpTools({ ...stdio, env: { ATTACK: attack } }, { ...options, connectTimeoutMs: 2_000 })
     expect(await survives(tools)).toEqual(['completed', 'completed'])
@@ -92,7 +93,7 @@ describe('a hostile server costs errors of calls, bounded memory, and never the 
     ['flood_answers', 'sends more messages than it may'],
     ['flood_invalid', 'sends more messages than it may'],
   ] as const)('one that floods (%s) is let go before its time is over', async (kind, problem) => {
-    const attack = { kind, method: 'tools/list', seed: 1 }
+    const attack = { kind, method: 'tools/list', seed: 1, era: 'older' } as const
     const env = { ATTACK: `tools/list ${kind} 1` }
     for (const server of [
       { url: await urlOf(attack), allowPrivateAddresses: true },
@@ -107,7 +108,7 @@ describe('a hostile server costs errors of calls, bounded memory, and never the 
 
   test('what it lists is left out with a reason', async () => {
     const reasons = async (kind: Attack['kind']) => {
-      const url = await urlOf({ kind, method: 'tools/list', seed: 1 })
+      const url = await urlOf({ kind, method: 'tools/list', seed: 1, era: 'newest' })
       const tools = mcpTools({ url, allowPrivateAddresses: true }, { ...options, connectTimeoutMs: 5_000 })
       ends.push(() => tools.close())
       await tools.list()

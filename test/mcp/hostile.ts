@@ -1,5 +1,13 @@
-/** What a hostile server does, and to which method. */
-export type Attack = { readonly method: string; readonly kind: (typeof attackKinds)[number]; readonly seed: number }
+/** What a hostile server does, to which method, and which protocol it speaks: the older one, or that of 2026-07-28. */
+export type Attack = {
+  readonly method: string
+  readonly kind: (typeof attackKinds)[number]
+  readonly seed: number
+  readonly era: Era
+}
+type Era = (typeof eras)[number]
+
+const eras = ['older', 'newest'] as const
 
 export const attackKinds = [
   'wrong_json',
@@ -32,7 +40,10 @@ export const attackKinds = [
   'failure',
 ] as const
 
-const attackedMethods = ['initialize', 'tools/list', 'tools/call'] as const
+const attackedMethods: { readonly [era in Era]: readonly string[] } = {
+  older: ['initialize', 'tools/list', 'tools/call'],
+  newest: ['server/discover', 'subscriptions/listen', 'tools/list', 'tools/call'],
+}
 
 /** What is written without end. */
 export type Flood = { readonly flood: string; readonly everyMs?: number }
@@ -43,11 +54,15 @@ export function neverReads({ kind }: Attack): boolean {
 }
 
 export function readAttack(text: string): Attack {
-  const [method = '', kind = '', seed = '0'] = text.split(' ')
-  return { method, kind: kind as Attack['kind'], seed: Number(seed) }
+  const [method = '', kind = '', seed = '0', era = 'older'] = text.split(' ')
+  return { method, kind: kind as Attack['kind'], seed: Number(seed), era: era as Era }
 }
 
-/** Small and deterministic: the same seed makes the same attacks. Each kind once, then `count` of any. */
+export function attackText({ method, kind, seed, era }: Attack): string {
+  return `${method} ${kind} ${seed} ${era}`
+}
+
+/** Small and deterministic: the same seed makes the same attacks. Each kind once in each protocol, then `count` of any. */
 export function attacksOf(seed: number, count: number): Attack[] {
   let state = seed
   const next = (): number => {
@@ -55,19 +70,16 @@ export function attacksOf(seed: number, count: number): Attack[] {
     // The low bits of such numbers repeat.
     return Math.floor(state / 65_536)
   }
+  const one = <T>(all: readonly T[]): T => all[next() % all.length]!
   const own: { readonly [kind: string]: string } = { odd_question: 'tools/call', odd_form: 'tools/call' }
-  const all = attackKinds.map((kind): Attack => ({ kind, method: own[kind] ?? 'tools/list', seed: next() % 8 }))
-  return [
-    ...all,
-    ...Array.from(
-      { length: count },
-      (): Attack => ({
-        kind: attackKinds[next() % attackKinds.length]!,
-        method: attackedMethods[next() % attackedMethods.length]!,
-        seed: next() % 12,
-      }),
-    ),
-  ]
+  const all = eras.flatMap((era) =>
+    attackKinds.map((kind): Attack => ({ kind, method: own[kind] ?? 'tools/list', seed: next() % 8, era })),
+  )
+  const more = Array.from({ length: count }, (): Attack => {
+    const era = one(eras)
+    return { kind: one(attackKinds), method: one(attackedMethods[era]), seed: next() % 12, era }
+  })
+  return [...all, ...more]
 }
 
 type Message = {
@@ -81,27 +93,37 @@ export function hostileAnswer({ id, method = '', params = {} }: Message, attack:
   if (id === undefined || method === '') return []
   if (method === attack.method) return attacked(id, params, attack)
   const result = honest(method, params, attack)
-  return [
-    JSON.stringify(
-      result ? { jsonrpc: '2.0', id, result } : { jsonrpc: '2.0', id, error: { code: -32601, message: 'unknown' } },
-    ),
-  ]
+  const error = { code: -32601, message: 'unknown' }
+  return [JSON.stringify({ jsonrpc: '2.0', id, ...(result ? { result: inEra(result, attack) } : { error }) })]
 }
 
-function honest(method: string, params: Message['params'], { kind }: Attack): object | null {
-  if (method === 'initialize') {
-    const serverInfo = { name: 'hostile', version: '1' }
-    const capabilities = { tools: { listChanged: true }, logging: {} }
-    return { protocolVersion: params?.['protocolVersion'], capabilities, serverInfo }
+/** What each result of the newest protocol has. */
+const newestMembers = { resultType: 'complete', ttlMs: 0, cacheScope: 'private' }
+
+function inEra(result: unknown, { era }: Attack): unknown {
+  const isObject = typeof result === 'object' && result !== null && !Array.isArray(result)
+  return era === 'newest' && isObject ? { ...newestMembers, ...result } : result
+}
+
+function honest(method: string, params: Message['params'], { kind, era }: Attack): object | null {
+  const capabilities = { tools: { listChanged: true }, logging: {} }
+  if (method === 'initialize' && era === 'older') {
+    return { protocolVersion: params?.['protocolVersion'], capabilities, serverInfo: { name: 'hostile', version: '1' } }
   }
+  if (method === 'server/discover' && era === 'newest') return { supportedVersions: ['2026-07-28'], capabilities }
   const annotations = { readOnlyHint: true }
   if (method === 'tools/list') return { tools: [{ name: 'act', inputSchema: { type: 'object' }, annotations }] }
   if (method !== 'tools/call' || kind === 'odd_question') return null
   return { content: [{ type: 'text', text: 'ok' }], structuredContent: { text: 'a'.repeat(40) } }
 }
 
-function attacked(id: unknown, params: Message['params'], { kind, seed }: Attack): (string | Flood)[] {
-  const reply = (result: unknown): string[] => [JSON.stringify({ jsonrpc: '2.0', id, result })]
+function attacked(id: unknown, params: Message['params'], attack: Attack): (string | Flood)[] {
+  const { kind, seed, era } = attack
+  const reply = (result: unknown): string[] => [JSON.stringify({ jsonrpc: '2.0', id, result: inEra(result, attack) })]
+  const replyText = (members: string): string[] => {
+    const first = era === 'newest' ? `${JSON.stringify(newestMembers).slice(1, -1)},` : ''
+    return [`{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":{${first}${members}}}`]
+  }
   const list = (tools: unknown): string[] => reply({ tools })
   const flood = (message: object): Flood[] => [{ flood: `${JSON.stringify({ jsonrpc: '2.0', ...message })}\n` }]
   const tool = (name: unknown, inputSchema: unknown = { type: 'object' }, more: object = {}) => ({
@@ -133,9 +155,9 @@ function attacked(id: unknown, params: Message['params'], { kind, seed }: Attack
     case 'giant_list':
       return list(Array.from({ length: 5_000 }, (_, index) => tool(`t${index}`)))
     case 'many_values':
-      return [
-        `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":{"content":[],"tools":[],"structuredContent":{"a":[${'{},'.repeat([1_300_000, 5_000_000][seed % 2]!)}{}]}}}`,
-      ]
+      return replyText(
+        `"content":[],"tools":[],"structuredContent":{"a":[${'{},'.repeat([1_300_000, 5_000_000][seed % 2]!)}{}]}`,
+      )
     case 'cyclic_schema':
       return list([
         tool('act', { type: 'object', $ref: '#' }),
@@ -155,7 +177,9 @@ function attacked(id: unknown, params: Message['params'], { kind, seed }: Attack
     case 'same_names':
       return list([tool('act'), tool('act'), tool('act')])
     case 'deep':
-      return [`{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":${'{"a":'.repeat(20_000)}1${'}'.repeat(20_000)}}`]
+      return replyText(
+        `"content":[],"tools":[],"structuredContent":${'{"a":'.repeat([600, 20_000][seed % 2]!)}1${'}'.repeat([600, 20_000][seed % 2]!)}`,
+      )
     case 'foreign_ids':
       return [
         ...Array.from({ length: 200 }, (_, index) =>
@@ -166,22 +190,21 @@ function attacked(id: unknown, params: Message['params'], { kind, seed }: Attack
     case 'endless_pages':
       return reply({ tools: [tool(`page${seed}`)], nextCursor: `more ${seed}`, content: [] })
     case 'prototype_keys':
-      return [
-        `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":{"__proto__":{"polluted":1},"tools":[{"name":"__proto__","inputSchema":{"type":"object","properties":{"__proto__":{"type":"string"}}}}],"content":[{"type":"text","text":"x","__proto__":{"polluted":1}}]}}`,
-      ]
+      return replyText(
+        '"__proto__":{"polluted":1},"tools":[{"name":"__proto__","inputSchema":{"type":"object","properties":{"__proto__":{"type":"string"}}}}],"content":[{"type":"text","text":"x","__proto__":{"polluted":1}}]',
+      )
     case 'odd_question':
-      return reply({
-        resultType: 'input_required',
-        inputRequests: {
-          q: { method: 'elicitation/create', params: { message: 'x', mode: 'url', url: 'javascript:alert(1)' } },
-        },
-        requestState: 'x'.repeat(seed * 10_000),
-      })
+      return reply({ resultType: 'input_required', ...oddQuestion(seed) })
     case 'odd_form': {
       const slow = { type: 'object', properties: { text: { type: 'string', pattern: '^(a+)+$' } } }
       const huge = { type: 'object', enum: Array.from({ length: 20_000 }, (_, index) => ({ index })) }
-      const requestedSchema = [slow, { type: 'object', $ref: '#' }, huge, { type: 'object', properties: 7 }][seed % 4]
-      const inputRequests = { q: { method: 'elicitation/create', params: { message: '\u001b[31mx', requestedSchema } } }
+      const requestedSchema = [
+        slow,
+        { type: 'object', properties: {}, $ref: '#' },
+        { ...huge, properties: {} },
+        { type: 'object', properties: 7 },
+      ][seed % 4]
+      const inputRequests = { q: asking({ message: '\u001b[31mx', requestedSchema }) }
       return reply({ resultType: 'input_required', inputRequests, requestState: 's' })
     }
     case 'flood_pings':
@@ -207,4 +230,24 @@ function attacked(id: unknown, params: Message['params'], { kind, seed }: Attack
     case 'failure':
       return ['failure']
   }
+}
+
+const form = { mode: 'form', message: 'x', requestedSchema: { type: 'object', properties: {} } }
+const asking = (params: object) => ({ method: 'elicitation/create', params })
+
+/** A question that no person should see, or that no process should keep. */
+function oddQuestion(seed: number): object {
+  const many = Object.fromEntries(Array.from({ length: 11 }, (_, index) => [`q${index}`, asking(form)]))
+  const url = (target: string) => asking({ mode: 'url', message: 'x', url: target, elicitationId: 'e' })
+  const sampling = { method: 'sampling/createMessage', params: { messages: [], maxTokens: 1 } }
+  return [
+    { inputRequests: { q: url('javascript:alert(1)') } },
+    { inputRequests: { q: url('file:///etc/passwd') }, requestState: 's' },
+    { inputRequests: { q: asking(form) }, requestState: 'x'.repeat(100_000) },
+    { inputRequests: many },
+    { inputRequests: { q: sampling } },
+    { requestState: 'again' },
+    { inputRequests: { q: asking({ ...form, message: 'x'.repeat(1_000_000) }) } },
+    { inputRequests: JSON.parse(`{"__proto__":${JSON.stringify(asking(form))}}`) },
+  ][seed % 8]!
 }

@@ -1,19 +1,18 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { type Attack, type Flood, hostileAnswer, neverReads, readAttack } from './hostile.ts'
+import { type Attack, attackText, type Flood, hostileAnswer, neverReads, readAttack } from './hostile.ts'
 
 export type HostileServer = { readonly urlOf: (attack: Attack) => string; close(): Promise<void> }
 
 /** Servers that attack over HTTP, on a real socket: the path says how. */
 export async function serveHostile(): Promise<HostileServer> {
   const server = createServer((incoming, outgoing) => {
-    const [kind = '', seed = '', ...method] = String(incoming.url).slice(1).split('/')
-    void answer(incoming, outgoing, readAttack(`${method.join('/')} ${kind} ${seed}`))
+    void answer(incoming, outgoing, readAttack(decodeURIComponent(String(incoming.url).slice(1))))
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const { port } = server.address() as AddressInfo
   return {
-    urlOf: ({ kind, method, seed }) => `http://127.0.0.1:${port}/${kind}/${seed}/${method}`,
+    urlOf: (attack) => `http://127.0.0.1:${port}/${encodeURIComponent(attackText(attack))}`,
     close: async () => {
       server.closeAllConnections()
       await new Promise((resolve) => server.close(resolve))

@@ -4,16 +4,13 @@ const gate = 'src/runtime/authorize/gate.ts'
 const handles = 'src/runtime/authorize/authorized-handles.ts'
 const verbs = 'src/runtime/authorize/authorized-verbs.ts'
 const page = 'src/runtime/authorize/judged-page.ts'
-const conformance = (test: string): Case => ({ file: 'src/store/memory/memory-store.test.ts', test })
-const onSqlite = (test: string): Case => ({ file: 'src/store/sqlite/sqlite-store.test.ts', test })
-const onPostgres = (test: string): Case => ({ file: 'src/store/postgres/postgres-store.test.ts', test })
 const story = (test: string): Case => ({ file: 'test/stories/authorize.test.ts', test })
 const unit = (test: string): Case => ({ file: 'src/runtime/authorize/authorized-verbs.test.ts', test })
 const calls = (test: string): Case => ({ file: 'test/stories/authorize-calls.test.ts', test })
 const unopened = (test: string): Case => ({ file: 'test/stories/authorize-new.test.ts', test })
 const users = (test: string): Case => ({ file: 'test/server/users.test.ts', test })
 
-/** Bugs in who may do what, and in who owns what. */
+/** Bugs in who may do what. */
 export const authorizeMutants: readonly Mutant[] = [
   {
     name: 'a watcher of an id that is not there yet gets what another user opens there',
@@ -272,6 +269,54 @@ export const authorizeMutants: readonly Mutant[] = [
     killedBy: [story('with a predicate, a page looks at ten times its limit, and its cursor tells nothing')],
   },
   {
+    name: 'a copy tries the id that a hidden child agent has or will have',
+    edits: [
+      {
+        file: handles,
+        find: 'if (isAllowed && newId !== undefined && (await hidesTarget(gate, newId)))',
+        replace: 'if (isAllowed && newId !== undefined && !gate)',
+      },
+    ],
+    killedBy: [story('judges a child agent as the conversation that callers talk to')],
+  },
+  {
+    name: 'a stream of text goes on after the permission was taken away',
+    edits: [{ file: handles, find: 'yield* untilLost(gate, id, turn.textStream)', replace: 'yield* turn.textStream' }],
+    killedBy: [unit('a stream of text ends when the conversation may not be read any more')],
+  },
+  {
+    name: 'a verdict that could not be had is remembered for 30 seconds',
+    edits: [{ file: verbs, find: 'if (answer === asked) answer = null', replace: 'void answer' }],
+    killedBy: [
+      {
+        file: 'src/runtime/authorize/allowed-changes.test.ts',
+        test: 'a verdict that could not be had is asked for again with the next change',
+      },
+    ],
+  },
+  {
+    name: 'a cursor is good for every tenant',
+    edits: [
+      {
+        file: verbs,
+        find: 'use: JSON.stringify([name, tenant, who])',
+        replace: "use: JSON.stringify([name, who, ''])",
+      },
+    ],
+    killedBy: [story('with a predicate, a page looks at ten times its limit, and its cursor tells nothing')],
+  },
+  {
+    name: 'totals under a filter are those of any owner asked for',
+    edits: [
+      {
+        file: verbs,
+        find: "return listing === 'none' || isOfAnother ? absent",
+        replace: "return listing === 'none' && !isOfAnother ? absent",
+      },
+    ],
+    killedBy: [story('with a filter, lists and the inbox read only what the owner has, page by page')],
+  },
+  {
     name: 'a cursor has the length of the id in it',
     edits: [{ file: page, find: ', Buffer.alloc(255 - text.byteLength)]', replace: ']' }],
     killedBy: [story('with a predicate, a page looks at ten times its limit, and its cursor tells nothing')],
@@ -304,71 +349,5 @@ export const authorizeMutants: readonly Mutant[] = [
       },
     ],
     killedBy: [unit('authorize gets the record of the conversation, and the call that is answered')],
-  },
-  {
-    name: 'the owner is who spoke last (memory)',
-    edits: [
-      {
-        file: 'src/store/memory/commit-change.ts',
-        find: 'const owner = row.columns.owner ?? inherited ?? given ?? null',
-        replace: 'const owner = given ?? inherited ?? row.columns.owner ?? null',
-      },
-    ],
-    killedBy: [conformance('who says the first thing owns the conversation, and stays its owner')],
-  },
-  {
-    name: 'a child agent belongs to who spoke to it (SQLite)',
-    edits: [
-      {
-        file: 'src/store/sqlite/conversations.ts',
-        find: 'const owner = inheritedOwner(db, tenant, attrs) ?? attrs.owner ?? null',
-        replace: 'const owner = attrs.owner ?? inheritedOwner(db, tenant, attrs) ?? null',
-      },
-    ],
-    killedBy: [onSqlite('a child agent has the owner of its parent')],
-  },
-  {
-    name: 'a page of one owner begins at what another has (SQLite)',
-    edits: [
-      {
-        file: 'src/store/sqlite/conversations.ts',
-        find: 'if (last === null || (last && owner !== undefined && last.owner !== owner)) return null',
-        replace: 'if (last === null) return null',
-      },
-    ],
-    killedBy: [onSqlite('a list of one owner has nothing of others, and no page of it begins at theirs')],
-  },
-  {
-    name: 'the inbox of one owner has the calls of all (Postgres)',
-    edits: [
-      {
-        file: 'src/store/postgres/events.ts',
-        find: "const ofOwner = owner === undefined ? '' : `AND c.owner = $${values.length}`",
-        replace: "const ofOwner = owner === undefined ? '' : `AND $${values.length}::text IS NOT NULL`",
-      },
-    ],
-    killedBy: [onPostgres('an inbox of one owner has nothing of others, and no page of it begins at theirs')],
-  },
-  {
-    name: 'an owner is replaced (Postgres)',
-    edits: [
-      {
-        file: 'src/store/postgres/commit-function.ts',
-        find: 'owner = coalesce(c.owner, CASE',
-        replace: 'owner = coalesce(x.owner, c.owner, CASE',
-      },
-    ],
-    killedBy: [onPostgres('who says the first thing owns the conversation, and stays its owner')],
-  },
-  {
-    name: 'a fork belongs to the owner of its source',
-    edits: [
-      {
-        file: 'src/store/plan-fork.ts',
-        find: 'owner: source.owner ?? conversation.owner,',
-        replace: 'owner: conversation.owner ?? source.owner,',
-      },
-    ],
-    killedBy: [conformance('a fork has the owner it is given, else that of its source')],
   },
 ]

@@ -3,6 +3,7 @@ import type { Case, Mutant } from './mutant.ts'
 const scopes = (test: string): Case => ({ file: 'src/engine/scopes.test.ts', test })
 const identity = (test: string): Case => ({ file: 'src/engine/identity.test.ts', test })
 const restored = (test: string): Case => ({ file: 'test/stories/scopes-restored.test.ts', test })
+const forked = (test: string): Case => ({ file: 'test/stories/scopes-forked.test.ts', test })
 const missing = (test: string): Case => ({ file: 'test/stories/scopes-missing.test.ts', test })
 const steering = (test: string): Case => ({ file: 'test/stories/turns-steering.test.ts', test })
 const options = (test: string): Case => ({ file: 'src/runtime/runtime-options.test.ts', test })
@@ -15,9 +16,44 @@ const planted: readonly (readonly [name: string, file: string, find: string, rep
   [
     'an approval lends its identity',
     'src/engine/scopes.ts',
-    'return isGranted ? openerOfTurn(turn) :',
+    'return isGranted ? actorOfTurn(turn, forker) :',
     'return isGranted ? (call?.rounds.at(-1)?.resolution?.who ?? system) :',
     restored('in one process, and is told who approved'),
+  ],
+  [
+    'what a fork has copied acts for the person whose turn it was',
+    'src/engine/scopes.ts',
+    'return forker !== null && firstSeq <= forker.at',
+    'return forker !== null && firstSeq < 0',
+    forked('acts for the user who forked it, and never for the one whose turn it was'),
+  ],
+  [
+    'a deadline that passed before the fork makes the system act in it',
+    'src/engine/scopes.ts',
+    'let acted = forker?.at ?? 0',
+    'let acted = 0',
+    forked('never acts as the system where a deadline had passed before'),
+  ],
+  [
+    'a copied turn is steered by the person whose turn it was',
+    'src/runtime/send-message.ts',
+    'isCopied(open, forker)) return actorOfTurn(open, forker)',
+    'isCopied(open, forker)) return openerOfTurn(open)',
+    forked('is steered by that user, and by no other'),
+  ],
+  [
+    'a copied session sends in the name of the person who started it',
+    'src/runtime/ask-agent.ts',
+    '?.who ?? starter',
+    '?.at === 0 ? "" : starter',
+    forked('is a session that sends in the name of the user who forked it'),
+  ],
+  [
+    'what the application forks acts as the system',
+    'src/engine/scopes.ts',
+    'at === undefined || who === system ? null',
+    'at === undefined ? null',
+    forked('acts for the person whose turn it was where the application forked it'),
   ],
   [
     'a scope that cannot be restored is the system',
@@ -78,7 +114,7 @@ const planted: readonly (readonly [name: string, file: string, find: string, rep
   [
     'another person steers a turn',
     'src/runtime/send-message.ts',
-    'open.cancel || (await openerOfOpen(open, store, id)) !== identity.who',
+    'open.cancel || (await actorOfOpen(open, store, id)) !== identity.who',
     'open.cancel',
     steering('queues: a turn acts for one person alone'),
   ],

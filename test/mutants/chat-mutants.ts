@@ -54,7 +54,7 @@ export const chatMutants: readonly Mutant[] = [
     name: 'chat: an approval waits until all are given',
     edits: [
       {
-        file: 'src/client/answers-given.ts',
+        file: 'src/client/chat-turns.ts',
         find: '.some((answer) => !this.#taken.has(answer))',
         replace: '.every((answer) => !this.#taken.has(answer)) && !isAsking(message)',
       },

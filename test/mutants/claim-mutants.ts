@@ -5,6 +5,8 @@ const search = (test: string): Case => ({ file: 'src/engine/lease/work-search.te
 const orphaned = (test: string): Case => ({ file: 'test/stories/leases-orphaned.test.ts', test })
 const takers = (test: string): Case => ({ file: 'src/store/postgres/takers.test.ts', test })
 const hints = (test: string): Case => ({ file: 'src/store/postgres/hints.test.ts', test })
+const expiry = (test: string): Case => ({ file: 'src/store/expiry-loop.test.ts', test })
+const limits = (test: string): Case => ({ file: 'src/store/postgres/limit-tables.test.ts', test })
 const postgres = (test: string): Case => ({ file: 'src/store/postgres/postgres-store.test.ts', test })
 const memory = (test: string): Case => ({ file: 'src/store/memory/memory-store.test.ts', test })
 
@@ -14,6 +16,38 @@ const naming =
   'is for the named conversation alone where a hint names this process, and a little later where it names another'
 
 const planted: readonly (readonly [name: string, file: string, find: string, replace: string, killedBy: Case])[] = [
+  [
+    'a claim finds no more than it takes, and nothing where another is taking that',
+    'src/store/postgres/claim-due.ts',
+    'const spares = { others: 4, suspects: 16 }',
+    'const spares = { others: 1, suspects: 1 }',
+    limits('instead of what another claim is taking the next is taken, also of what has lapses'),
+  ],
+  [
+    'processes race for deadlines that others end',
+    'src/store/expiry-loop.ts',
+    'if (lost >= mostLost) return jittered(leftMs)',
+    '',
+    expiry(
+      'where others end ten calls of one look, it leaves more to them for up to half a second, and with nine it does not',
+    ),
+  ],
+  [
+    'a process looks for whatever is due when it has ended a call',
+    'src/store/expiry-loop.ts',
+    '...(taker === undefined ? {} : { taker })',
+    '',
+    expiry('what another process should take is announced so, as the store chose'),
+  ],
+  [
+    'a deadline never names a worker of its own process',
+    'src/store/postgres/hints.ts',
+    "if ('worker' in said) this.#takers.anywhere.heard(said)",
+    '',
+    hints(
+      'a deadline that has passed names one worker for all, also where it is one of the process that ended the call',
+    ),
+  ],
   [
     'the place of a suspect is not kept while many are claimed',
     'src/engine/lease/claims.ts',

@@ -144,7 +144,7 @@ export const doorMutants: readonly Mutant[] = [
     name: 'doors: a page is shown for an agent that only a tool starts',
     edits: [
       {
-        file: 'src/server/routes/ui.ts',
+        file: 'src/server/answer.ts',
         find: '  if (!agents.includes(agent)) throw new AgentMissingError(agent, record.id, agents)\n',
         replace: '',
       },

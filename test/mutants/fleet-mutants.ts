@@ -10,6 +10,38 @@ const node = (test: string): Case => ({ file: 'test/stories/nodes.test.ts', test
 
 export const fleetMutants: readonly Mutant[] = [
   {
+    name: 'a node that may work again hands over when its drain would have ended',
+    edits: [
+      {
+        file: 'src/engine/lease/node-heartbeat.ts',
+        find: "    this.#state = 'off'\n    this.#callOff()",
+        replace: "    this.#state = 'off'",
+      },
+    ],
+    killedBy: [
+      {
+        file: 'src/engine/lease/node-heartbeat.test.ts',
+        test: 'a node that may work again before its time is over hands over nothing',
+      },
+    ],
+  },
+  {
+    name: 'a heartbeat goes on over a store that is closed',
+    edits: [
+      {
+        file: 'src/engine/lease/node-heartbeat.ts',
+        find: 'if (isClosed) this.#isStopped = true',
+        replace: 'if (isClosed) void this.#isStopped',
+      },
+    ],
+    killedBy: [
+      {
+        file: 'src/engine/lease/node-heartbeat.test.ts',
+        test: 'a heartbeat goes on when the store fails, and ends without a word when the store is closed',
+      },
+    ],
+  },
+  {
     name: 'steering: a commit of a paused agent takes a lease (sqlite)',
     edits: [
       {
@@ -68,7 +100,7 @@ export const fleetMutants: readonly Mutant[] = [
     name: 'steering: a node that drains goes on to take work',
     edits: [
       {
-        file: 'src/engine/lease/node-drain.ts',
+        file: 'src/engine/lease/node-heartbeat.ts',
         find: "return this.#state !== 'off'",
         replace: "return this.#state === 'handing_over' && false",
       },
@@ -79,7 +111,7 @@ export const fleetMutants: readonly Mutant[] = [
     name: 'steering: a node that drains hands nothing over',
     edits: [
       {
-        file: 'src/engine/lease/node-drain.ts',
+        file: 'src/engine/lease/node-heartbeat.ts',
         find: '      for (const { owner } of this.#held()) void owner?.close()\n',
         replace: '',
       },

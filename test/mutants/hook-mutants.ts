@@ -92,14 +92,14 @@ const planted: readonly (readonly [name: string, file: string, find: string, rep
   [
     'a turn that goes on after a deadline acts for the user who opened it',
     'src/engine/scopes.ts',
-    'return isAddressed ? openerOfTurn(turn) : system',
-    'return openerOfTurn(turn)',
+    'return isAddressed ? actorOfTurn(turn, forker) : system',
+    'return actorOfTurn(turn, forker)',
     bySystem,
   ],
   [
     'a turn acts as the system for ever after a deadline',
     'src/engine/scopes.ts',
-    'return isAddressed ? openerOfTurn(turn) : system',
+    'return isAddressed ? actorOfTurn(turn, forker) : system',
     'return system',
     againAnn,
   ],
@@ -113,8 +113,8 @@ const planted: readonly (readonly [name: string, file: string, find: string, rep
   [
     'a call that was made before a deadline passed acts as the system after it',
     'src/engine/scopes.ts',
-    'isGranted ? openerOfTurn(turn) : actorOfStep(turn, call?.seq)',
-    'isGranted ? openerOfTurn(turn) : actorOfStep(turn)',
+    'isGranted ? actorOfTurn(turn, forker) : actorOfStep(turn, forker, call?.seq)',
+    'isGranted ? actorOfTurn(turn, forker) : actorOfStep(turn, forker)',
     scoped('a call that was made before a deadline passed acts for the user who opened the turn'),
   ],
   [

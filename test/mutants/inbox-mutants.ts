@@ -103,14 +103,29 @@ export const inboxMutants: readonly Mutant[] = [
   },
   {
     name: 'inbox: a large schema comes with every item',
-    edits: [
-      { file: 'src/runtime/read/args-schema.ts', find: 'size > mostCharacters ? null : schema', replace: 'schema' },
-    ],
+    edits: [{ file: 'src/runtime/read/lists.ts', find: 'size > mostCharacters ? null : schema', replace: 'schema' }],
     killedBy: [
       {
         file: 'src/runtime/read/args-schema.test.ts',
         test: 'an approval in the inbox has the schema of its arguments where this process has the tool',
       },
+    ],
+  },
+  {
+    name: 'inbox: a row does not know for whom it is (SQLite)',
+    edits: [{ file: 'src/store/sqlite/events.ts', find: 'conversations.owner, ${', replace: 'NULL AS owner, ${' }],
+    killedBy: [
+      {
+        file: 'src/store/sqlite/sqlite-store.test.ts',
+        test: 'the pending calls of all conversations are listed, newest first, with agent, title and owner',
+      },
+    ],
+  },
+  {
+    name: 'inbox: the person of a session is not shown',
+    edits: [{ file: 'studio/inbox/item-side.tsx', find: '?.who ?? item.owner', replace: '?.who ?? null' }],
+    killedBy: [
+      { file: 'test/studio/inbox.test.ts', test: 'a row and its detail say for whom it is asked, also of a session' },
     ],
   },
 ]

@@ -97,7 +97,7 @@ export const inspectorMutants: readonly Mutant[] = [
   },
   {
     name: 'a long log: two folds share one index of its turns',
-    edits: [{ file: 'src/log/turn-index.ts', find: 'kept.delete(turns)', replace: '' }],
+    edits: [{ file: 'src/log/state.ts', find: 'kept.delete(turns)', replace: '' }],
     killedBy: [
       {
         file: 'src/log/turn-index.test.ts',

@@ -5,6 +5,8 @@ const sqlite = (test: string): Case => ({ file: 'src/store/sqlite/sqlite-store.t
 const postgres = (test: string): Case => ({ file: 'src/store/postgres/postgres-store.test.ts', test })
 const story = (test: string): Case => ({ file: 'test/stories/limits-turns.test.ts', test })
 const budgets = (test: string): Case => ({ file: 'test/stories/limits-budgets.test.ts', test })
+const gate = 'src/engine/limits/model-gate.ts'
+const unit = (test: string): Case => ({ file: 'src/engine/limits/model-gate.test.ts', test })
 const budget = (test: string): Case => ({ file: 'src/store/budget.test.ts', test })
 
 export const limitsMutants: readonly Mutant[] = [
@@ -68,6 +70,49 @@ export const limitsMutants: readonly Mutant[] = [
       },
     ],
     killedBy: [budgets('a call that the minute has no room for is put off, without a lease, and made when there is')],
+  },
+  {
+    name: 'budgets: a call is accounted for as often as it is asked about',
+    edits: [{ file: gate, find: 'if (this.#reserved !== null) return 0', replace: 'void this.#reserved' }],
+    killedBy: [unit('a call that may be made is accounted for once, however often it is asked about before it begins')],
+  },
+  {
+    name: 'budgets: what a call did not use is given back twice',
+    edits: [{ file: gate, find: 'if (isOver) return', replace: 'void isOver' }],
+    killedBy: [unit('what a call did not use is given back, once')],
+  },
+  {
+    name: 'budgets: an answer without usage is free',
+    edits: [{ file: gate, find: "told ?? (status === 'ok' ? taken.tokens : 0)", replace: 'told ?? 0' }],
+    killedBy: [
+      unit('a call of which the provider reports no usage counts as estimated if it was answered, else as nothing'),
+    ],
+  },
+  {
+    name: 'budgets: what was used beyond a slice is not told',
+    edits: [
+      {
+        file: gate,
+        find: '(slice.requests < 0 || slice.tokens < 0) && this',
+        replace: '(slice.requests < -1e9) && this',
+      },
+    ],
+    killedBy: [unit('what was used beyond the slice is told at once, without a call that follows')],
+  },
+  {
+    name: 'budgets: a call larger than the budget never begins',
+    edits: [{ file: gate, find: 'Math.min(tokens, this.#limits.tokens)', replace: 'tokens' }],
+    killedBy: [unit('a call that needs more than a whole minute has may take all of it')],
+  },
+  {
+    name: 'budgets: refusals are counted past an answer',
+    edits: [{ file: gate, find: 'if (isAnswered) this.#putOff.delete(this.#key)', replace: 'void isAnswered' }],
+    killedBy: [unit('a turn is put off as often as its agent retries, and anew after an answer')],
+  },
+  {
+    name: 'budgets: an agent waits although it has another model',
+    edits: [{ file: gate, find: 'fallbackModels.length === 0 && ', replace: '' }],
+    killedBy: [unit('an agent with another model to try is not put off, and neither is a wait of a second')],
   },
   {
     name: 'budgets: a provider that always refuses is asked for ever',

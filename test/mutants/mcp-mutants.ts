@@ -5,6 +5,9 @@ const tools = (test: string): Case => ({ file: 'test/mcp/mcp-tools.test.ts', tes
 const served = (test: string): Case => ({ file: 'test/mcp/agents-served.test.ts', test })
 const hostile = (test: string): Case => ({ file: 'test/mcp/hostile-servers.test.ts', test })
 
+const strange = (test: string): Case => ({ file: 'test/mcp/strange-answers.test.ts', test })
+const secrets = (test: string): Case => ({ file: 'src/mcp/client/secrets.test.ts', test })
+
 const waits = 'waits as a question in the inbox, and is run again with the answer and its state'
 const refused = 'a state that was changed, is of another secret or of another agent is refused'
 
@@ -15,6 +18,20 @@ const planted: readonly (readonly [name: string, file: string, find: string, rep
     "round.kind === 'recovery' || round.toolState !== undefined",
     "round.kind === 'recovery'",
     asks(waits),
+  ],
+  [
+    'a state is good for every agent',
+    'src/mcp/server/agent-server.ts',
+    'if (state?.agent !== agent)',
+    'if (!state)',
+    served(refused),
+  ],
+  [
+    'what was not asked about is answered',
+    'src/mcp/server/agent-server.ts',
+    '!state.keys.includes(key) || ',
+    '',
+    served('only what was asked about is answered'),
   ],
   [
     'a tool asks without end',
@@ -71,6 +88,88 @@ const planted: readonly (readonly [name: string, file: string, find: string, rep
     'checkOrigin(request, settings.allowedOrigins)',
     '',
     served('a request without credentials, of a foreign host or origin is refused'),
+  ],
+  [
+    'a secret hides the part of another one that it is',
+    'src/mcp/client/secrets.ts',
+    'other.length - one.length',
+    'one.length - other.length',
+    secrets('a secret that is a part of another leaves nothing of that one'),
+  ],
+  [
+    'a token that is still used is pushed out by those that change',
+    'src/mcp/client/secrets.ts',
+    '        this.#known.delete(part)\n',
+    '',
+    secrets('tokens that change with each request push out older tokens, not those that are still in use'),
+  ],
+  [
+    'a secret address is told',
+    'src/mcp/client/secrets.ts',
+    'part.length >= leastInPath',
+    'part.length < 0',
+    secrets(
+      'the parameters of an address and the long parts of its path are secrets, as they are written and as they are meant',
+    ),
+  ],
+  [
+    'a secret is looked for in the text of a state',
+    'src/mcp/client/mcp-tools.ts',
+    '!isSameJson(secrets.hideIn(state), state)',
+    'secrets.hide(JSON.stringify(state)) !== JSON.stringify(state)',
+    strange('a server that asks for its secret back gets no person to see it, and the call says why'),
+  ],
+  [
+    'the result of a call that ran looks refused',
+    'src/mcp/client/mcp-tools.ts',
+    'this.#checkResult(listed, result as ServerResult)',
+    '',
+    strange('a result that does not match its schema was made by a call that ran'),
+  ],
+  [
+    'every error of a server is a refusal',
+    'src/mcp/client/connection.ts',
+    'const isRefusal = refusals.has(error.code)',
+    'const isRefusal = refusals.size > 0',
+    strange('only an error that says that the call was not made is a refusal'),
+  ],
+  [
+    'the first page is asked for with an empty cursor',
+    'src/mcp/client/listed-tools.ts',
+    'cursor === undefined ? {} : { cursor }',
+    "{ cursor: cursor ?? '' }",
+    strange('pages of a list are asked for with the cursors of the server and no others'),
+  ],
+  [
+    'a tool is offered whose results cannot be checked',
+    'src/mcp/client/listed-tools.ts',
+    '    if (outputSchema !== undefined) checkSchema(outputSchema)\n',
+    '',
+    strange('a tool whose results could not be checked is left out'),
+  ],
+  [
+    'what a killed command has started is read on',
+    'src/mcp/client/transport.ts',
+    'child?.stdout?.destroy()',
+    '',
+    strange('a command that starts the server as another process is let go with its pipes'),
+  ],
+  [
+    'no schema of a library is flat',
+    'src/mcp/server/pending-input.ts',
+    "'$schema', 'additionalProperties', ",
+    '',
+    served('a question with a flat schema is asked as a form, any other as the text of its JSON'),
+  ],
+  [
+    'private addresses are connected to',
+    'src/base/pinned-request.ts',
+    'signal: signal ?? undefined, allowPrivate }',
+    'signal: signal ?? undefined, allowPrivate: allowPrivate || !allowPrivate }',
+    {
+      file: 'src/base/pinned-request.test.ts',
+      test: 'asks for the name before each request, and connects to what it checked then',
+    },
   ],
 ]
 

@@ -23,6 +23,7 @@ import { hookMutants } from './hook-mutants.ts'
 import { inboxMutants } from './inbox-mutants.ts'
 import { inspectorMutants } from './inspector-mutants.ts'
 import { keptMutants } from './kept-mutants.ts'
+import { langgraphMutants } from './langgraph-mutants.ts'
 import { lastingMutants } from './lasting-mutants.ts'
 import { leaseMutants } from './lease-mutants.ts'
 import { limitsMutants } from './limits-mutants.ts'
@@ -33,6 +34,7 @@ import { noteMutants } from './note-mutants.ts'
 import { openaiAgentsMutants } from './openai-agents-mutants.ts'
 import { operatorMutants } from './operator-mutants.ts'
 import { outboxMutants } from './outbox-mutants.ts'
+import { ownerMutants } from './owner-mutants.ts'
 import { poisonMutants } from './poison-mutants.ts'
 import { postgresMutants } from './postgres-mutants.ts'
 import { preflightMutants } from './preflight-mutants.ts'
@@ -62,6 +64,7 @@ import { withheldMutants } from './withheld-mutants.ts'
 export const mutants: readonly Mutant[] = [
   ...seamMutants,
   ...agUiMutants,
+  ...langgraphMutants,
   ...openaiAgentsMutants,
   ...schemaMutants,
   ...sqliteMutants,
@@ -76,6 +79,7 @@ export const mutants: readonly Mutant[] = [
   ...hookMutants,
   ...inboxMutants,
   ...authorizeMutants,
+  ...ownerMutants,
   ...reopenedMutants,
   ...behalfMutants,
   ...stateMutants,

@@ -14,7 +14,7 @@ const planted: readonly (readonly [string, file: string, find: string, replace: 
   [
     'two pops take the same item',
     session,
-    'key: `change/${uuidV7()}`, expectedSeq })',
+    'key: `change/${uuidV7()}`, after: end })',
     'key: `change/${uuidV7()}` })',
     popped,
   ],
@@ -31,6 +31,13 @@ const planted: readonly (readonly [string, file: string, find: string, replace: 
     'const events = [...page.events, ...later]',
     'const events = page.events',
     long,
+  ],
+  [
+    'a person adds to a session with a note',
+    'src/store/record-log.ts',
+    ' || event.content.who !== writer',
+    '',
+    story('a person who may leave notes cannot add to a session'),
   ],
 ]
 

@@ -29,7 +29,7 @@ export const outboxMutants: readonly Mutant[] = [
     name: 'subscribers: a call that waits for a child agent is told',
     edits: [
       {
-        file: 'src/engine/outbox/subscriber-event.ts',
+        file: 'src/engine/outbox/deliveries.ts',
         find: "return event.content.kind === 'sub_agent' ? [] : ['waiting']",
         replace: "return ['waiting']",
       },
@@ -40,7 +40,7 @@ export const outboxMutants: readonly Mutant[] = [
     name: 'subscribers: withheld words are told',
     edits: [
       {
-        file: 'src/engine/outbox/subscriber-event.ts',
+        file: 'src/engine/outbox/deliveries.ts',
         find: '[...hideWithheld(read)].find',
         replace: '[...read].find',
       },
@@ -49,8 +49,30 @@ export const outboxMutants: readonly Mutant[] = [
   },
   {
     name: 'subscribers: what is told is not frozen',
-    edits: [{ file: 'src/engine/outbox/subscriber-event.ts', find: '  deepFreeze(whole)\n', replace: '' }],
+    edits: [{ file: 'src/engine/outbox/deliveries.ts', find: '  deepFreeze(whole)\n', replace: '' }],
     killedBy: [story('get what they cannot change')],
+  },
+  {
+    name: 'subscribers: what failed is listed with its secrets',
+    edits: [
+      {
+        file: 'src/engine/outbox/deliveries.ts',
+        find: 'this.#node.redact(errorText(error))',
+        replace: 'errorText(error)',
+      },
+    ],
+    killedBy: [story('have no secrets in what is listed of a failure')],
+  },
+  {
+    name: 'subscribers: a store that is away counts as an attempt',
+    edits: [
+      {
+        file: 'src/engine/outbox/deliveries.ts',
+        find: '|| !error.retryable) throw error',
+        replace: '|| error.code) throw error',
+      },
+    ],
+    killedBy: [story('have an attempt left when the log could not be read')],
   },
   {
     name: 'subscribers: a delivery is given up one attempt too early',
@@ -128,6 +150,11 @@ export const outboxMutants: readonly Mutant[] = [
       },
     ],
     killedBy: [pinned('a name with a private address among others is refused before anything is sent')],
+  },
+  {
+    name: 'webhooks: an answer is read as long as it goes on',
+    edits: [{ file: 'src/base/pinned-request.ts', find: 'if (size >= maxBytes) break', replace: 'void size' }],
+    killedBy: [pinned('an answer that does not end is read up to the limit, and let go of')],
   },
   {
     name: 'webhooks: an IPv4 address inside an IPv6 address is not looked at',
@@ -258,7 +285,7 @@ export const outboxMutants: readonly Mutant[] = [
     name: 'subscribers: what a snapshot restored is told',
     edits: [
       {
-        file: 'src/engine/outbox/subscriber-event.ts',
+        file: 'src/engine/outbox/deliveries.ts',
         find: "return mark?.type === 'restored' && seq <= mark.content.through",
         replace: 'return false',
       },

@@ -1,6 +1,6 @@
 import type { Case, Mutant } from './mutant.ts'
 
-const changes = 'src/runtime/authorize/allowed-changes.ts'
+const changes = 'src/runtime/authorize/authorized-verbs.ts'
 const gate = 'src/runtime/authorize/gate.ts'
 const verbs = 'src/runtime/authorize/authorized-verbs.ts'
 const reopened = (test: string): Case => ({ file: 'test/server/reopened.test.ts', test })

@@ -83,12 +83,29 @@ export const seamMutants: readonly Mutant[] = [
     edits: [
       {
         file: 'src/store/plan-fork.ts',
-        find: "phase.type === 'started' || (phase.type === 'pending'",
-        replace: "(phase.type === 'pending'",
+        find: "if (phase.type === 'started' || (phase.type === 'pending'",
+        replace: "if ((phase.type === 'pending'",
       },
     ],
     killedBy: [
       { file: conformance, test: 'a call that was started, and one of a child agent, ends as unknown' },
+      reference,
+    ],
+  },
+  {
+    name: 'a call that was approved runs again in each fork',
+    edits: [
+      {
+        file: 'src/store/plan-fork.ts',
+        find: "return executor !== 'client' && executor !== 'human'",
+        replace: "return executor === 'agent'",
+      },
+    ],
+    killedBy: [
+      {
+        file: conformance,
+        test: 'an approval counts once: a call that was approved ends as unknown, also where it was not started',
+      },
       reference,
     ],
   },

@@ -1,4 +1,9 @@
-import type { Mutant } from './mutant.ts'
+import type { Case, Mutant } from './mutant.ts'
+
+const atRest: Case = {
+  file: 'test/studio/whole.test.ts',
+  test: 'at rest amber is the only colour, in both themes: what runs, failed or is a session has its own',
+}
 
 /** Bugs that hide something from the people who look at the studio. */
 export const shownMutants: readonly Mutant[] = [
@@ -55,6 +60,54 @@ export const shownMutants: readonly Mutant[] = [
       {
         file: 'test/server/list-totals.test.ts',
         test: 'the first page of a list tells how many there are, where more follow and the store has counted them',
+      },
+    ],
+  },
+  {
+    name: 'colours: what has ended on a timeline is drawn as if it ran',
+    edits: [
+      {
+        file: 'studio/inspector/turn-rows.tsx',
+        find: 'to === null ? (going[kind] ?? ended) : ended',
+        replace: '(going[kind] ?? ended)',
+      },
+    ],
+    killedBy: [atRest],
+  },
+  {
+    name: 'colours: the button that is pressed first has one of its own',
+    edits: [{ file: 'studio/parts/button.tsx', find: 'bg-strong text-on-strong', replace: 'bg-accent text-on-strong' }],
+    killedBy: [atRest],
+  },
+  {
+    name: 'timeline: the bar of a wait does not say who answered',
+    edits: [
+      {
+        file: 'studio/inspector/turn-rows.tsx',
+        find: "{kind === 'wait' && detail !== undefined && (",
+        replace: "{kind === 'queue' && detail !== undefined && (",
+      },
+    ],
+    killedBy: [
+      {
+        file: 'test/studio/inspector.test.ts',
+        test: 'a click in the timeline selects in the log and the transcript, and the search finds it',
+      },
+    ],
+  },
+  {
+    name: 'tool card: what was denied has failed',
+    edits: [
+      {
+        file: 'studio/conversation/tool-card.tsx',
+        find: "(refusalOf(facts) ?? 'failed')",
+        replace: "'failed'",
+      },
+    ],
+    killedBy: [
+      {
+        file: 'test/studio/steering.test.ts',
+        test: 'a call that was denied says so, and by whom: it has not failed',
       },
     ],
   },

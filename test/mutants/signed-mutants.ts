@@ -21,6 +21,13 @@ export const signedMutants: readonly Mutant[] = [
     ],
   },
   {
+    name: 'signed: an address is good for every method',
+    edits: [{ file: 'src/server/file-response.ts', find: "|| request.method !== 'GET' ", replace: '' }],
+    killedBy: [
+      files('an address is good for half an hour to an hour, for its own file, conversation and tenant alone'),
+    ],
+  },
+  {
     name: 'signed: the secret that is being replaced is no longer accepted',
     edits: [
       {
@@ -96,7 +103,7 @@ export const signedMutants: readonly Mutant[] = [
     name: 'signed: the address of a file is recorded in place of the file',
     edits: [
       {
-        file: 'src/server/routes/ui.ts',
+        file: 'src/server/file-response.ts',
         find: '      if (!file) return part\n',
         replace: '      if (!file || part) return part\n',
       },

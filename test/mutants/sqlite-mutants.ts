@@ -2,6 +2,7 @@ import type { Case, Mutant } from './mutant.ts'
 
 const suite = (test: string): Case => ({ file: 'src/store/sqlite/sqlite-store.test.ts', test })
 const group = (test: string): Case => ({ file: 'src/store/sqlite/group-commit.test.ts', test })
+const room = (test: string): Case => ({ file: 'src/store/sqlite/log-room.test.ts', test })
 const reference = {
   file: 'test/reference-store/reference-store.test.ts',
   test: 'SQLite does what the reference store does, also when it is opened twice and reopened',
@@ -240,5 +241,20 @@ export const sqliteMutants: readonly Mutant[] = [
       },
     ],
     killedBy: [suite('a held conversation is not found until the lease has lapsed or is released')],
+  },
+  {
+    name: 'sqlite: the log gets no room',
+    edits: [{ file: 'src/store/sqlite/log-room.ts', find: 'if (bytes > this.#knownBytes)', replace: 'if (false)' }],
+    killedBy: [room('the log of a young store grows a few times by much, not with each commit')],
+  },
+  {
+    name: 'sqlite: room in the log is committed to the file',
+    edits: [{ file: 'src/store/sqlite/log-room.ts', find: '    db.rollBack()\n', replace: "    db.run('COMMIT')\n" }],
+    killedBy: [room('the log of a young store grows a few times by much, not with each commit')],
+  },
+  {
+    name: 'sqlite: room is tried for again after the disk was full',
+    edits: [{ file: 'src/store/sqlite/log-room.ts', find: 'this.#isDone = true\n', replace: '\n' }],
+    killedBy: [room('a store without space for room continues without it')],
   },
 ]

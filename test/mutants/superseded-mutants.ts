@@ -10,6 +10,33 @@ const ofPostgres = (test: string) => ({ file: 'src/store/postgres/postgres-store
 /** Bugs in how turns are replaced, and in what stays of them. */
 export const supersededMutants: readonly Mutant[] = [
   {
+    name: 'superseding: what later turns did is withdrawn without being asked about',
+    edits: [
+      {
+        file: 'src/runtime/replace-turn.ts',
+        find: 'state.turns.slice(state.turns.indexOf(turn))',
+        replace: '[turn]',
+      },
+    ],
+    killedBy: [
+      {
+        file: 'test/stories/turns-replaced.test.ts',
+        test: 'is refused when a later turn, which it would withdraw too, may have had an effect',
+      },
+    ],
+  },
+  {
+    name: 'superseding: a call that was denied counts as done before',
+    edits: [
+      {
+        file: 'src/log/superseded.ts',
+        find: 'earlier.name === call.name && hasActed(earlier) && isSameJson',
+        replace: 'earlier.name === call.name && isSameJson',
+      },
+    ],
+    killedBy: [story('does not say that a call was done before which was denied')],
+  },
+  {
     name: 'a turn whose refund ran is tried again without force',
     edits: [
       {

@@ -8,7 +8,7 @@ const http = (test: string): Case => ({ file: 'test/server/traceparent.test.ts',
 const planted: readonly (readonly [name: string, file: string, find: string, replace: string, killedBy: Case])[] = [
   [
     'the words of a turn are in its spans without being asked for',
-    'src/telemetry/content.ts',
+    'src/telemetry/span-record.ts',
     'if (!isAsked) return {}',
     '',
     story('has no words in it, unless they are asked for'),

@@ -12,7 +12,7 @@ const away = 'tells what changed while the client was away, on the same server a
 const bugs: readonly (readonly [name: string, file: string, find: string, replace: string, killedBy: Case])[] = [
   [
     'what authorize refuses is told',
-    'src/runtime/authorize/allowed-changes.ts',
+    'src/runtime/authorize/authorized-verbs.ts',
     "return found === 'each' ? judged(record) : record.owner === found.owner",
     "return found === 'each' ? true : record.owner === found.owner",
     feed(refused),

@@ -15,11 +15,42 @@ export const watchMutants: readonly Mutant[] = [
     edits: [
       {
         file: 'src/engine/live/log-poll.ts',
-        find: 'Math.max(this.#parts.pollMs, (statements * 1_000) / statementsPerSecond)',
-        replace: 'this.#parts.pollMs + 0 * statements * statementsPerSecond',
+        find: 'Math.max(1, watchers.length / logsPerPoll)',
+        replace: 'Math.max(1, 0 * logsPerPoll)',
       },
     ],
-    killedBy: [poll('100000 idle logs are asked about 2 times in 10 seconds')],
+    killedBy: [poll('10000 idle logs are asked about 2 times in 20 seconds')],
+  },
+  {
+    name: 'nothing is polled at once where hints come again',
+    edits: [
+      {
+        file: 'src/store/postgres/hints.ts',
+        find: 'if (this.#hasListened) this.#onMissed()',
+        replace: '',
+      },
+    ],
+    killedBy: [
+      {
+        file: 'src/store/postgres/hint-channel.test.ts',
+        test: 'a connection that broke is tried again after longer and longer pauses, which begin anew once it is back',
+      },
+    ],
+  },
+  {
+    name: 'hints that come while logs are polled are not followed by another poll',
+    edits: [
+      {
+        file: 'src/engine/live/log-poll.ts',
+        find: 'this.#pollsAgain = this.#isPolling',
+        replace: 'this.#pollsAgain = false',
+      },
+    ],
+    killedBy: [
+      poll(
+        'where hints were lost and come again all logs are asked about at once, and once more where that was under way',
+      ),
+    ],
   },
   {
     name: 'everybody who watches looks when one log has moved',

@@ -88,6 +88,8 @@ test('an address is good for half an hour to an hour, for its own file, conversa
     expect((await fetch(server.url + wrong)).status, wrong).toBe(401)
     expect((await fetch(server.url + wrong, { headers: crossSite })).status, wrong).toBe(403)
   }
+  expect((await fetch(url, { method: 'POST' })).status).toBe(405)
+  expect((await fetch(url, { method: 'DELETE', headers: crossSite })).status).toBe(403)
   expect(await urlOf()).toBe(url)
   await clock.set(clock.now() + 29 * 60_000)
   expect((await fetch(url, { headers: crossSite })).status).toBe(200)

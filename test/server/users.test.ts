@@ -26,6 +26,9 @@ const authenticate = (request: Request): Scope | null => {
 const named = (name: string): Route => allRoutes.find((route) => route.name === name)!
 const ofUsers = allRoutes.filter(({ name, isForOperators }) => !isForOperators && !('why' in (cases[name] ?? {})))
 
+const streamsOfTurns = ['live', 'uiResume', 'flowLive']
+const sendingStreams = ['uiSend', 'agUiRun']
+
 describe.each(Object.entries(policies))('with %s', (policy, authorize) => {
   const isJudged = policy === 'a predicate'
 
@@ -209,7 +212,12 @@ describe('a permission that is taken away while a stream is open', () => {
     for (const stream of [bobs, anns]) stream.close()
   })
 
-  test.each(['uiSend', 'agUiRun'])('ends the stream of %s, and the turn goes on', async (name) => {
+  test('is tried on every route that streams', () => {
+    const streaming = allRoutes.filter(({ answer }) => answer.type === 'text/event-stream').map(({ name }) => name)
+    expect(streaming.toSorted()).toEqual(['liveTenant', ...streamsOfTurns, ...sendingStreams].toSorted())
+  })
+
+  test.each(sendingStreams)('ends the stream of %s, and the turn goes on', async (name) => {
     const allowed = new Set(['ann', 'bob'])
     const { server, ids, runtime } = await withAnns(({ scope }) => allowed.has(userIn(scope)), hurried)
     const body = {
@@ -229,7 +237,7 @@ describe('a permission that is taken away while a stream is open', () => {
     expect(await runtime.as(scopeOf('ann')).conversation('slow').view()).toMatchObject({ phase: 'running' })
   })
 
-  test.each(['live', 'uiResume', 'flowLive'])('ends %s, and leaves the streams of others open', async (name) => {
+  test.each(streamsOfTurns)('ends %s, and leaves the streams of others open', async (name) => {
     const allowed = new Set(['ann', 'bob'])
     const authorize: Authorize = ({ scope }) => allowed.has(userIn(scope))
     const { server, ids: known, runtime } = await withAnns(authorize, hurried)

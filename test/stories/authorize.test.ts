@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import { type Clock, systemClock } from '../../src/base/clock.ts'
 import { defineAgent } from '../../src/define/define-agent.ts'
 import { createScope, type Scope, systemScope } from '../../src/define/scope.ts'
+import { childIdOf } from '../../src/log/child-call.ts'
 import type { AuthorizeRequest, AuthorizeVerdict } from '../../src/runtime/authorize/authorize.ts'
 import { scriptedModel } from '../../src/testing/scripted-model.ts'
 import { refund } from '../support/asking-tools.ts'
@@ -123,6 +124,10 @@ overStores('authorize', (story) => {
     expect((await bob.inbox({ limit: 2 })).map(({ callId }) => callId)).toEqual(['call-bob-3', 'call-bob-2'])
     expect(await bob.conversations({ owner: 'ann' })).toEqual([])
     expect(await bob.inbox({ owner: 'ann' })).toEqual([])
+    const none = await runtime.as(scopeOf('nobody-yet')).totals()
+    expect(await bob.totals({ owner: 'ann' })).toEqual(none)
+    expect(await bob.totals({ owner: 'bob' })).toEqual(await bob.totals())
+    expect(await bob.totals()).not.toEqual(none)
     await expect(bob.conversations({ before: 'ann-2' })).rejects.toMatchObject({ code: 'conversation_not_found' })
     await expect(bob.inbox({ before: 'call-ann-2' })).rejects.toMatchObject({ code: 'call_not_found' })
   })
@@ -166,7 +171,7 @@ overStores('authorize', (story) => {
     expect(pages.length).toBeGreaterThanOrEqual(3)
     expect(new Set(cursors.map(({ length }) => length)).size).toBe(1)
     for (const cursor of cursors) expect(Buffer.from(cursor, 'base64url').toString('latin1')).not.toMatch(/c-\d/)
-    // A cursor is good for its own list and user, and an id is none.
+    // A cursor is good for its own list, user and tenant, and an id is none.
     for (const before of ['c-9', `${cursors[0]}x`, '', cursors[0]!.slice(0, 10)]) {
       await expect(bob.conversations({ before })).rejects.toMatchObject({ code: 'invalid_argument' })
     }
@@ -174,6 +179,8 @@ overStores('authorize', (story) => {
     await expect(runtime.as(scopeOf('cid')).conversations({ before: cursors[0]! })).rejects.toMatchObject({
       code: 'invalid_argument',
     })
+    const elsewhere = runtime.as(createScope({ user: 'bob', tenant: 'other' }) as Scope)
+    await expect(elsewhere.conversations({ before: cursors[0]! })).rejects.toThrow(/is not a cursor of this list/)
     for (const id of (await tenant.listConversations()).map((record) => record.id)) await tenant.deleteConversation(id)
     const gone = await bob.conversations({ before: cursors[0]! }).catch((error: Error) => error.message)
     expect(gone).toMatch(/begin with the first page/)
@@ -208,7 +215,7 @@ overStores('authorize', (story) => {
     })
     const judged: (string | null)[] = []
     const runtime = story.start({
-      agents: [boss],
+      agents: [boss, helper()],
       pollMs: 20,
       authorize(request) {
         judged.push(request.conversation?.id ?? null)
@@ -232,6 +239,18 @@ overStores('authorize', (story) => {
       code: 'conversation_exists',
     })
     await expect(bob.conversation('b').approve(call)).rejects.toMatchObject({ code: 'call_not_found' })
+    await (await bob.conversation('b', { agent: 'helper' }).send('Hi')).outcome()
+    const unborn = childIdOf(`${call.callId}-next`)
+    await runtime.store
+      .forTenant('acme')
+      .upsertToolCall('a', { id: `${call.callId}-next`, name: 'clerk', executor: 'agent' })
+    for (const id of [childId, unborn]) {
+      const taken = {
+        code: 'conversation_exists',
+        message: `A conversation '${id}' already exists. Choose another id.`,
+      }
+      await expect(bob.conversation('b').fork({ id })).rejects.toMatchObject(taken)
+    }
     expect(await ann.conversation('a').deny(call)).toEqual({ accepted: true })
   })
 

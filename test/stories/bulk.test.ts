@@ -2,14 +2,16 @@ import { expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { defineAgent } from '../../src/define/define-agent.ts'
 import { defineTool } from '../../src/define/define-tool.ts'
+import { createScope } from '../../src/define/scope.ts'
 import type { BulkJob } from '../../src/runtime/bulk/bulk-request.ts'
 import type { Bulk } from '../../src/runtime/bulk/bulk-verbs.ts'
 import type { Runtime } from '../../src/runtime/runtime.ts'
 import type { Store } from '../../src/store/store.ts'
 import { scriptedModel } from '../../src/testing/scripted-model.ts'
+import { childTool } from './child-agents.ts'
 import { overStores, type StoryContext } from './over-stores.ts'
 import { pendingOf } from './pending-of.ts'
-import { until } from './until.ts'
+import { nextMillisecond, until } from './until.ts'
 
 vi.setConfig({ testTimeout: 30_000 })
 
@@ -117,10 +119,44 @@ overStores('bulk jobs', (story) => {
     for (const id of ['c0', 'c1']) {
       expect(await runtime.conversation(id).outcome()).toMatchObject({ status: 'completed', text: 'All is well.' })
       const said = (await runtime.store.streamEvents(id)).filter(({ type }) => type === 'user_msg')
-      expect(said.map(({ content }) => Object(content).who)).toEqual(['system', 'ops-ann'])
+      expect(said.map(({ content }) => Object(content).who)).toEqual(['system', 'system'])
     }
     const all = { action: 'retry', filter: { ended: ['completed'] }, perSecond } as const
     expect(await ended(runtime, await runtime.bulk.start(all))).toMatchObject({ done: 3, skipped: 0 })
+  })
+
+  test('retry turns for the users whose turns they were, never for the operator or the system', async () => {
+    let isDown = true
+    const seen: unknown[] = []
+    const look = defineTool({
+      name: 'look',
+      description: 'Look',
+      input: z.object({}),
+      run: (_, { scope }) => void seen.push(scope),
+    })
+    const model = scriptedModel(({ prompt }) => {
+      if (isDown) return { error: { status: 400 } }
+      return prompt.at(-1)?.role === 'tool' ? 'Seen.' : { calls: [{ tool: 'look', args: {} }] }
+    })
+    const desk = defineAgent({ name: 'desk', model, tools: [look], retry: false })
+    const restoreScope = (tenant: string, user: string) => createScope({ tenant, user, assigns: { of: user } })
+    const runtime = started(story, [desk] as never, { restoreScope })
+    const users = ['ann', 'bob']
+    for (const by of [{ who: 'ops' }, {}]) {
+      isDown = true
+      for (const user of users) {
+        const chat = runtime.as(createScope({ user })).conversation(user, { agent: 'desk' })
+        expect(await (await chat.send('Look')).outcome()).toMatchObject({ status: 'failed' })
+      }
+      isDown = false
+      const job = await ended(runtime, await runtime.bulk.start({ action: 'retry', perSecond, ...by }))
+      expect(job).toMatchObject({ done: 2, who: 'system', ...by })
+      for (const user of users)
+        expect(await runtime.conversation(user).outcome()).toMatchObject({ status: 'completed' })
+    }
+    const scopes = users.map((user) => restoreScope('default', user))
+    expect(seen).toHaveLength(4)
+    expect(seen).toEqual(expect.arrayContaining(scopes))
   })
 
   test('never retry past a tool that may have had an effect, unless they are told to', async () => {
@@ -135,6 +171,40 @@ overStores('bulk jobs', (story) => {
     expect(careful).toMatchObject({ done: 0, skipped: 1, skippedFor: { force_needed: 1 } })
     const forced = await ended(runtime, await runtime.bulk.start({ action: 'retry', force: true, perSecond }))
     expect(forced).toMatchObject({ done: 1, skipped: 0 })
+  })
+
+  test('never retry a turn that began after the start', async () => {
+    const failing = () =>
+      defineAgent({ name: 'desk', model: scriptedModel(() => ({ error: { status: 400 } })), retry: false })
+    const api = started(story, [failing()] as never, { work: false })
+    const say = async () => {
+      const node = story.start({ agents: [failing()], store: story.reopen(api.store), pollMs: 60_000 })
+      const turn = await node.conversation('c0', { agent: 'desk' }).send('Hello')
+      expect(await turn.outcome()).toMatchObject({ status: 'failed' })
+      await node.close()
+    }
+    await say()
+    await nextMillisecond()
+    const job = await api.bulk.start({ action: 'retry', perSecond })
+    await nextMillisecond()
+    await say()
+    started(story, [failing()] as never, { store: story.reopen(api.store) })
+    expect(await ended(api, job)).toMatchObject({ done: 0, skipped: 1, skippedFor: { began_later: 1 } })
+    expect((await api.store.streamEvents('c0')).filter(({ type }) => type === 'user_msg')).toHaveLength(2)
+  })
+
+  test('leave child agents to the conversations that they work for', async () => {
+    const model = scriptedModel(({ prompt }) =>
+      prompt.at(-1)?.role === 'tool' ? 'Done.' : { calls: [{ tool: 'ask_till', args: { task: 'Pay' } }] },
+    )
+    const desk = defineAgent({ name: 'desk', model, tools: [childTool('ask_till', till)] })
+    const runtime = started(story, [desk, till] as never)
+    const [call] = await pendingOf(await runtime.conversation('c0', { agent: 'desk' }).send('Pay'))
+    expect(call).toMatchObject({ conversationId: expect.not.stringMatching(/^c0$/) })
+    const request = { action: 'cancel', filter: { agent: 'till' }, perSecond } as const
+    expect(await runtime.bulk.count(request)).toEqual({ matches: 0, isPartial: false })
+    expect(await ended(runtime, await runtime.bulk.start(request))).toMatchObject({ done: 0, skipped: 0 })
+    expect(await runtime.inbox()).toMatchObject([{ callId: call!.callId }])
   })
 
   test('stop after the conversations under way, and stay stopped', async () => {
@@ -208,6 +278,21 @@ overStores('bulk jobs', (story) => {
     const job = await ended(other, await other.bulk.start({ action: 'unquarantine', perSecond }))
     expect(job).toMatchObject({ done: 1, skipped: 0 })
     expect((await other.store.getConversation('c0'))?.quarantine).toBeUndefined()
+  })
+
+  test('never release what was quarantined after the start', async () => {
+    const api = started(story, [till], { work: false })
+    const worker = story.start({ agents: [till], store: story.reopen(api.store), pollMs: 10 })
+    await waiting(worker, ['c0'])
+    await worker.close()
+    await quarantine(api.store, 'c0')
+    const job = await api.bulk.start({ action: 'unquarantine', perSecond })
+    await api.unquarantine('c0')
+    await nextMillisecond()
+    await quarantine(api.store, 'c0')
+    started(story, [till], { store: story.reopen(api.store) })
+    expect(await ended(api, job)).toMatchObject({ done: 0, skipped: 1, skippedFor: { began_later: 1 } })
+    expect((await api.store.getConversation('c0'))?.quarantine).toBeDefined()
   })
 })
 

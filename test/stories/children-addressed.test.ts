@@ -99,7 +99,7 @@ overStores('an agent that only a tool names', (story) => {
     const refused = named.send('do it')
     await expect(refused).rejects.toMatchObject(isMissing)
     // It looks like one that does not exist, and the list has only those that can be named.
-    await expect(refused).rejects.toThrow(/There is no agent 'worker' here for '.*there are: boss\.$/)
+    await expect(refused).rejects.toThrow(/There is no agent 'worker' here for '.*Available: boss\.$/)
     expect(runtime.agents).toEqual(['boss'])
     expect(model.calls).toHaveLength(0)
   })
@@ -109,7 +109,7 @@ overStores('an agent that only a tool names', (story) => {
     const outcome = await runtime.flow(asking, 's1').start('worker')
     expect(outcome).toMatchObject({
       status: 'failed',
-      error: expect.stringMatching(/no agent 'worker' here\. .*are: boss\./),
+      error: expect.stringMatching(/no agent 'worker' here\. .*Available: boss\./),
     })
     expect(model.calls).toHaveLength(0)
   })

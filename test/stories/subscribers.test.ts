@@ -1,64 +1,15 @@
 import { expect, test } from 'vitest'
-import { z } from 'zod'
 import { silentLogger } from '../../src/base/logger.ts'
 import { halt, postHook } from '../../src/define/create-hook.ts'
 import { defineAgent } from '../../src/define/define-agent.ts'
 import { defineFlow } from '../../src/define/define-flow.ts'
-import {
-  afterHook,
-  defineSubscriber,
-  type SubscriberEvent,
-  type SubscriberOptions,
-  type SubscriberTopic,
-} from '../../src/define/define-subscriber.ts'
-import { defineTool } from '../../src/define/define-tool.ts'
-import { createRuntime } from '../../src/runtime/create-runtime.ts'
-import { createStore } from '../../src/store/create-store.ts'
-import { memoryDriver, memoryStore } from '../../src/store/memory/memory-store.ts'
-import { fakeClock } from '../../src/testing/fake-clock.ts'
+import { defineSubscriber } from '../../src/define/define-subscriber.ts'
 import { scriptedModel } from '../../src/testing/scripted-model.ts'
-import { examineStore } from '../../src/upkeep/examine-store.ts'
-import type { Finding } from '../../src/upkeep/finding.ts'
 import { childTool } from './child-agents.ts'
+import { flakyStore } from './flaky-store.ts'
 import { overStores } from './over-stores.ts'
+import { desk, listener, refund } from './subscriber-desk.ts'
 import { until } from './until.ts'
-
-const quick = { retry: { baseMs: 5, maxMs: 20 } } satisfies SubscriberOptions
-
-/** Remembers what it was told, and fails where asked to. */
-function listener(
-  on: readonly SubscriberTopic[],
-  options: SubscriberOptions & {
-    readonly name?: string
-    readonly fails?: (event: SubscriberEvent, attempt: number) => boolean
-  } = {},
-) {
-  const { name = 'listener', fails = () => false, ...rest } = options
-  const told: SubscriberEvent[] = []
-  const attempts: string[] = []
-  const subscriber = defineSubscriber({
-    ...{ name, on, ...quick, ...rest },
-    run(event, { attempt }) {
-      attempts.push(`${event.conversationId} ${event.seq} ${attempt}`)
-      if (fails(event, attempt)) throw new Error('the receiver is away')
-      told.push(event)
-    },
-  })
-  return { subscriber, told, attempts }
-}
-
-const refund = defineTool({
-  name: 'refund',
-  description: 'Pays back',
-  input: z.object({ cents: z.number() }),
-  approval: 'required',
-  describe: ({ cents }) => `Pay ${cents} cents back`,
-  run: async () => 'paid',
-})
-
-function desk(texts: Parameters<typeof scriptedModel>[0] = Array.from({ length: 50 }, () => 'hello')) {
-  return defineAgent({ name: 'desk', model: scriptedModel(texts), tools: [refund] })
-}
 
 overStores('subscribers', ({ start, openStore, reopen }) => {
   test('are told that a call waits, and that a turn has ended, in the order of the log', async () => {
@@ -185,6 +136,39 @@ overStores('subscribers', ({ start, openStore, reopen }) => {
     await runtime.conversation('chat', { agent: 'desk' }).send('one')
     await until(async () => (await runtime.failedDeliveries()).length > 0)
     expect(await runtime.failedDeliveries()).toMatchObject([{ tries: 2, error: 'it threw {}' }])
+  })
+
+  test('have no secrets in what is listed of a failure', async () => {
+    const subscriber = defineSubscriber({
+      name: 'listener',
+      on: ['turn_ended'],
+      retry: { maxAttempts: 1 },
+      run: () => {
+        throw new Error('postgres://app:hunter2@db.internal/crm refused the connection')
+      },
+    })
+    const runtime = start({ agents: [desk()], subscribers: [subscriber] })
+    await (await runtime.conversation('a', { agent: 'desk' }).send('hi')).outcome()
+    const [failed] = await until(async () => {
+      const found = await runtime.failedDeliveries()
+      return found.length > 0 ? found : null
+    })
+    expect(failed!.error).toContain('refused the connection')
+    expect(JSON.stringify(failed)).not.toContain('hunter2')
+  })
+
+  test('have an attempt left when the log could not be read', async () => {
+    const { subscriber, told } = listener(['turn_ended'], { retry: { maxAttempts: 1 } })
+    const store = openStore()
+    const first = start({ agents: [desk()], store, work: false, subscribers: [subscriber] })
+    const worker = start({ agents: [desk()], store: reopen(store) })
+    await (await first.conversation('a', { agent: 'desk' }).send('hi')).outcome()
+    await worker.close()
+    const away = flakyStore(reopen(store), { method: 'streamEvents', times: 1 })
+    const other = start({ agents: [desk()], store: away.store, subscribers: [subscriber] })
+    await until(async () => told.length > 0)
+    expect(away.failures()).toBe(1)
+    expect(await other.failedDeliveries()).toEqual([])
   })
 
   test('that are new begin now, and known ones get what was committed while no node had them', async () => {
@@ -337,63 +321,4 @@ overStores('subscribers', ({ start, openStore, reopen }) => {
     await until(() => attempts.length === 1)
     expect(attempts).toEqual(['chat 1 1'])
   })
-})
-
-overStores('after-hooks', ({ start }) => {
-  test('get the messages of their own agent after the commit, and cannot change them', async () => {
-    const seen: string[] = []
-    const problems: unknown[] = []
-    const memory = afterHook(
-      'memory',
-      (message) => {
-        seen.push(
-          `${message.conversationId} ${message.text} ${Object.isFrozen(message)} ${Object.isFrozen(message.parts)}`,
-        )
-        try {
-          Object.assign(message, { text: 'other' })
-        } catch (error) {
-          problems.push(error)
-        }
-      },
-      quick,
-    )
-    const own = defineAgent({ name: 'own', model: scriptedModel(['mine']), hooks: [memory] })
-    const runtime = start({ agents: [own, desk()] })
-    await (await runtime.conversation('theirs', { agent: 'desk' }).send('hi')).outcome()
-    await (await runtime.conversation('ours', { agent: 'own' }).send('hi')).outcome()
-    await until(() => seen.length === 1)
-    expect(seen).toEqual(['ours mine true true'])
-    expect(problems).toHaveLength(1)
-    expect(await runtime.subscribers()).toMatchObject([{ name: 'own/memory', agent: 'own', types: ['assistant_msg'] }])
-  })
-})
-
-test('doctor says which subscribers no process has claimed for 7 days', async () => {
-  const clock = fakeClock()
-  const store = memoryStore({ clock, logger: silentLogger })
-  await store.outbox!.register([{ name: 'gone', types: ['titled'], agent: null }])
-  const findings: Finding[] = []
-  await examineStore(store, { onFinding: (found) => findings.push(found) })
-  expect(findings).toEqual([])
-  await clock.set(clock.now() + 7 * 24 * 3_600_000)
-  await examineStore(store, { onFinding: (found) => findings.push(found) })
-  expect(findings).toMatchObject([{ code: 'subscriber_stopped', severity: 'notice' }])
-  expect(findings[0]!.problem).toContain("'gone'")
-  await store.close()
-})
-
-test('a store without an outbox refuses subscribers, and works without them', async () => {
-  const { outbox: _, ...driver } = memoryDriver()
-  const store = createStore(driver, { logger: silentLogger })
-  const { subscriber } = listener(['waiting'])
-  expect(() => createRuntime({ agents: [desk()], store, subscribers: [subscriber] })).toThrow(
-    expect.objectContaining({ code: 'outbox_unsupported' }),
-  )
-  const runtime = createRuntime({ agents: [desk()], store, logger: silentLogger })
-  expect(await (await runtime.conversation('chat', { agent: 'desk' }).send('hi')).outcome()).toMatchObject({
-    text: 'hello',
-  })
-  await expect(runtime.failedDeliveries()).rejects.toMatchObject({ code: 'outbox_unsupported' })
-  await runtime.close()
-  await store.close()
 })

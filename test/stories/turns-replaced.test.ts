@@ -117,7 +117,7 @@ overStores('a message that replaces a turn', (story) => {
       const refused = chat.send('x', { replaces: turnId })
       await expect(refused).rejects.toMatchObject({ code: 'conversation_busy' })
     }
-    await expect(chat.retry()).rejects.toThrow(/Wait until it has ended, or cancel it, and replace then/)
+    await expect(chat.retry()).rejects.toThrow(/Wait until it has ended, or cancel it; then replace it/)
     await expect(runtime.conversation('new', { agent: 'desk' }).retry()).rejects.toMatchObject({
       code: 'conversation_not_found',
     })
@@ -170,6 +170,15 @@ overStores('a turn that is tried again', (story) => {
     expect(said.map(({ who }) => who)).toEqual(['ann', 'bob'])
   })
 
+  test('is refused when a later turn, which it would withdraw too, may have had an effect', async () => {
+    const { chat, say, refunds } = desk(story)
+    const first = await say('just say hello')
+    await say('refund it')
+    await expect(chat.retry(first.turnId)).rejects.toMatchObject({ code: 'force_needed' })
+    await expect(chat.send('hi', { replaces: first.turnId })).rejects.toMatchObject({ code: 'force_needed' })
+    expect(refunds).toEqual(['o-17'])
+  })
+
   test('takes the place of the turn that is named, and runs tools again that say so', async () => {
     const { chat, say, lookups, texts } = desk(story)
     const first = await say('what of my order?')
@@ -220,6 +229,16 @@ overStores('a turn that is tried again', (story) => {
     await chat.deny(item)
     await again.outcome()
     expect(refunds).toEqual(['o-17'])
+  })
+
+  test('does not say that a call was done before which was denied', async () => {
+    const { chat, refunds } = desk(story, { approval: true })
+    const first = await chat.send('refund it')
+    await chat.deny(await onlyPendingOf(first))
+    await first.outcome()
+    const again = await chat.retry()
+    expect(await onlyPendingOf(again)).not.toHaveProperty('doneBefore')
+    expect(refunds).toEqual([])
   })
 
   test('may be tried again after it failed or was cancelled', async () => {

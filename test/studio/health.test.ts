@@ -81,7 +81,7 @@ studioTest('who is no operator reads what to do, and no figure', async () => {
   expect(await page.getByRole('figure').count()).toBe(0)
 })
 
-/** The coloured pixels of a chart in the last two of its sixty minutes, or their like in a day. Its lines and labels are grey. */
+/** The pixels of a chart in the last two of its sixty minutes, or their like in a day, that are darker than its grid. Labels stand outside of the plot. */
 function inkAtTheEnd(page: Page, title: string): Promise<number> {
   return page.evaluate((name) => {
     const heading = [...document.querySelectorAll('figure h2')].find(({ textContent }) => textContent === name)!
@@ -92,11 +92,12 @@ function inkAtTheEnd(page: Page, title: string): Promise<number> {
     const scale = canvas.width / box.width
     const from = Math.floor((plot.right - box.left - plot.width / 28) * scale)
     const to = Math.ceil((plot.right - box.left) * scale)
-    const { data } = canvas.getContext('2d')!.getImageData(from, 0, to - from, canvas.height)
+    const [top, bottom] = [plot.top - box.top, plot.bottom - box.top].map((edge) => Math.round(edge * scale))
+    const { data } = canvas.getContext('2d')!.getImageData(from, top!, to - from, bottom! - top!)
     let ink = 0
     for (let at = 0; at < data.length; at += 4) {
-      const [red, green, blue] = [data[at]!, data[at + 1]!, data[at + 2]!]
-      if (data[at + 3]! > 100 && Math.max(red, green, blue) - Math.min(red, green, blue) > 60) ink += 1
+      const darkest = Math.min(data[at]!, data[at + 1]!, data[at + 2]!)
+      if (data[at + 3]! > 100 && darkest < 150) ink += 1
     }
     return ink
   }, title)

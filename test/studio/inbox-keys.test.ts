@@ -4,6 +4,7 @@ import type { Page } from 'playwright-core'
 import { expect } from 'vitest'
 import { z } from 'zod'
 import { openStudio, studioTest } from './open-studio.ts'
+import { looked } from './settled.ts'
 
 const refund = defineTool({
   name: 'refund',
@@ -48,7 +49,7 @@ async function openInbox(tenant: string, heading: string): Promise<Page> {
   const page = await studio.open('/inbox', { tenant })
   await page.getByRole('heading', { name: heading }).waitFor()
   // Shown for as long as a person looks.
-  await page.waitForTimeout(800)
+  await looked(page)
   return page
 }
 
@@ -78,7 +79,7 @@ studioTest('letters typed on after a dialog closed answer nothing', async () => 
     await page.keyboard.press('Escape')
     await page.getByText('Not sent: a dialog had only just closed. Press again.').waitFor()
     expect(await page.locator('dialog[open]').count()).toBe(0)
-    await page.waitForTimeout(800)
+    await looked(page)
   }
   expect(await resolutions('closed', 'c-1')).toEqual([])
   await page.keyboard.press('a')
@@ -107,7 +108,7 @@ studioTest('Enter goes to the form of the item that J and K chose, and never pre
   await page.getByRole('button', { name: /^Refund o-2/ }).click()
   await page.keyboard.press('j')
   await page.getByRole('heading', { name: 'Restart the shop' }).waitFor()
-  await page.waitForTimeout(800)
+  await looked(page)
   await page.keyboard.press('Enter')
   await expect.poll(() => focused(page)).toBe('ARTICLE')
   await page.keyboard.press('Enter')

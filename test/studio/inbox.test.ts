@@ -5,6 +5,7 @@ import type { Page } from 'playwright-core'
 import { expect } from 'vitest'
 import { z } from 'zod'
 import { openStudio, studioTest } from './open-studio.ts'
+import { looked } from './settled.ts'
 
 const refund = defineTool({
   name: 'refund',
@@ -94,8 +95,6 @@ function story(tenant: string) {
   }
 }
 
-/** A person looks at what is shown before they act: for at least as long as the studio asks for. */
-const look = (page: Page): Promise<void> => page.waitForTimeout(800)
 const shows = (page: Page, text: string | RegExp): Promise<void> => page.getByText(text).first().waitFor()
 /** The machine may be busy. */
 const poll = <T>(read: () => T) => expect.poll(read, { timeout: 12_000 })
@@ -112,7 +111,7 @@ studioTest('a person approves with edited arguments, and the log has both', asyn
   await shows(page, 'This must be at most 9999.')
   await page.getByLabel('cents').fill('4500')
   await shows(page, 'was 5000')
-  await look(page)
+  await looked(page)
   await page.getByRole('button', { name: 'Approve with changes' }).click()
   await shows(page, 'Approved by you')
   expect(await resolutions('t-1')).toMatchObject([
@@ -157,7 +156,7 @@ studioTest(
     const page = await open()
     await heading(page, 'Refund 3.00 EUR for order o-30')
     await poll(() => page.title()).toBe('(3) Refund 3.00 EUR for order o-30 · Perdure')
-    await look(page)
+    await looked(page)
     await page.keyboard.press('d')
     await page.keyboard.type('Too much')
     await page.keyboard.press('Enter')
@@ -178,7 +177,7 @@ studioTest(
     await page.getByLabel('Arguments').fill('{"orderId": "o-10", "cents": 12345678901234567890}')
     await shows(page, 'The number 12345678901234567890 cannot be kept exactly.')
     await page.getByLabel('Arguments').fill('{"orderId": "o-10", "cents": 150, "note": "ünï 👍"}')
-    await look(page)
+    await looked(page)
     await page.keyboard.press('Control+Enter')
     await heading(page, 'Refund 2.00 EUR for order o-20')
     expect(await resolutions('k-1')).toMatchObject([
@@ -202,12 +201,12 @@ studioTest('questions of tools and of sessions are forms', async () => {
   await page.getByLabel('floor').fill('3')
   await page.getByRole('radiogroup', { name: 'express' }).getByText('No').click()
   await page.getByRole('radiogroup', { name: 'carrier' }).getByText('courier').click()
-  await look(page)
+  await looked(page)
   await page.getByLabel('street').press('Enter')
   await heading(page, 'Has o-17 arrived?')
   const value = { street: 'Main St 1 <b>"', floor: 3, express: false, carrier: 'courier' }
   expect(await resolutions('q-1')).toMatchObject([{ who: 'ann', value }])
-  await look(page)
+  await looked(page)
   await page.getByText('Yes').click()
   await page.getByRole('button', { name: 'Send the answer' }).click()
   await shows(page, 'Answered by you')
@@ -234,7 +233,7 @@ studioTest(
     }
     await page.keyboard.press('*')
     await heading(page, '40 selected')
-    await look(page)
+    await looked(page)
     await page.keyboard.press('a')
     await page.getByText('37 of 40 accepted').waitFor({ timeout: 40_000 })
     await poll(() => rows.getByText('Approved by you').count()).toBe(37)
@@ -249,12 +248,23 @@ studioTest(
   60_000,
 )
 
+studioTest('a row and its detail say for whom it is asked, also of a session', async () => {
+  const { as, open, ask } = story('whom')
+  await ask('w-1', 'refund', { orderId: 'o-17', cents: 5_000 }, 'bob')
+  await as('eve').flow('return', 'w-2').start({ orderId: 'o-18' })
+  const page = await open()
+  const rows = page.getByRole('list', { name: 'Waiting' }).getByRole('listitem')
+  await rows.filter({ hasText: 'Refund 50.00 EUR' }).getByText('for bob').waitFor()
+  await rows.filter({ hasText: 'Has o-18 arrived?' }).click()
+  await page.getByRole('complementary', { name: 'Context' }).getByText('eve', { exact: true }).waitFor()
+})
+
 studioTest('two people click the same approval: one wins, and both pages show the same end', async () => {
   const { open, ask, resolutions } = story('race')
   await ask('x-1', 'refund', { orderId: 'o-17', cents: 5_000 })
   const pages = await Promise.all(['ann', 'eve'].map((user) => open('/inbox', { user })))
   for (const page of pages) await heading(page, 'Refund 50.00 EUR for order o-17')
-  await look(pages[0]!)
+  await looked(pages[0]!)
   await Promise.all(pages.map((page) => page.getByRole('button', { name: 'Approve' }).click()))
   await poll(() => resolutions('x-1')).toHaveLength(1)
   const winner = (await resolutions('x-1'))[0]!.who
@@ -270,7 +280,7 @@ studioTest('a deadline is moved, and passes on screen', async () => {
   await page.getByLabel('Move the deadline').selectOption('Never')
   await page.getByRole('complementary').getByText('never', { exact: true }).waitFor()
   expect((await as('ann').inbox()).items[0]!.expiresAt).toBe(null)
-  await as('bob').conversation('d-1').extendDeadline({ callId, round }, { expiresInMs: 6_000 })
+  await as('bob').conversation('d-1').extendDeadline({ callId, round }, { expiresInMs: 9_500 })
   await page
     .getByRole('complementary')
     .getByText(/^in \d s$/)
@@ -297,7 +307,7 @@ studioTest('rows stay under the pointer, and an item that changes is not answere
   await page.getByRole('heading', { name: 'Print Graz' }).hover()
   await poll(() => rows.count()).toBe(3)
   // Another person approves: the same call now waits for a page to run it.
-  await look(page)
+  await looked(page)
   await as('bob').conversation('s-2').approve({ callId: call.callId, round: 1 })
   await shows(page, 'This changed while you were looking. It is shown as it is now.')
   await page.keyboard.press('a')
@@ -306,7 +316,7 @@ studioTest('rows stay under the pointer, and an item that changes is not answere
   expect(await resolutions('s-2')).toMatchObject([{ round: 1, who: 'bob' }])
   await page.getByRole('button', { name: 'I have seen it' }).click()
   await page.getByLabel('Answer').fill('printed')
-  await look(page)
+  await looked(page)
   await page.getByRole('button', { name: 'Send the answer' }).click()
   await poll(() => resolutions('s-2')).toMatchObject([
     { round: 1 },
@@ -331,13 +341,13 @@ studioTest('on a phone the list pushes its detail, and the buttons are under the
   await page.getByRole('heading', { name: 'Inbox' }).waitFor()
   await page.goBack()
   await heading(page, 'Refund 50.00 EUR for order o-17')
-  await look(page)
+  await looked(page)
   await page.getByRole('button', { name: 'Approve' }).tap()
   await poll(() => resolutions('p-1')).toMatchObject([{ status: 'resolved' }])
   await page.getByRole('link', { name: 'Back to the list' }).tap()
   for (const n of [2, 3]) await page.getByLabel(`Select Refund 1.00 EUR for order o-${n}0`).tap()
   await page.getByRole('button', { name: 'Answer them…' }).tap()
-  await look(page)
+  await looked(page)
   await page.getByRole('button', { name: 'Approve 2' }).tap()
   await shows(page, '2 of 2 accepted')
 })

@@ -3,7 +3,7 @@ import { scriptedModel } from 'perdure/testing'
 import { expect } from 'vitest'
 import { z } from 'zod'
 import { openStudio, studioTest } from './open-studio.ts'
-import { settled } from './settled.ts'
+import { looked, settled } from './settled.ts'
 
 const refund = defineTool({
   name: 'refund',
@@ -54,7 +54,7 @@ studioTest('a filter counts when typing pauses, also while the list changes all 
   try {
     await page.getByRole('link', { name: /noise-3/ }).waitFor()
     await page.getByLabel('Search titles and ids').fill('calm')
-    await page.waitForURL('**/conversations?text=calm', { timeout: 5_000 })
+    await page.waitForURL('**/conversations?text=calm', { timeout: 20_000 })
   } finally {
     isOver = true
     await noise
@@ -126,7 +126,7 @@ studioTest('questions of one human tool are answered together', async () => {
   await page.keyboard.press('*')
   await page.getByRole('heading', { name: '2 selected' }).waitFor()
   await page.getByText('green').click()
-  await page.waitForTimeout(800)
+  await looked(page)
   await page.getByRole('button', { name: 'Send to all' }).click()
   await page.getByText('2 of 2 accepted').waitFor()
   for (const lamp of ['desk', 'floor']) {

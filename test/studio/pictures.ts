@@ -43,7 +43,7 @@ const pictures: Readonly<Record<string, Picture>> = {
   fleet: {
     path: '/health',
     arrange: async () => {
-      const beat = { version: '0.1.0', works: true, capacity: 256, agents: [], agentCount: 4, everyMs: 60_000 }
+      const beat = { version: '0.2.0', works: true, capacity: 256, agents: [], agentCount: 4, everyMs: 60_000 }
       await server.store.nodes!.beat({ ...beat, holder: 'worker-b', drain: null })
       await server.runtime.drain('worker-b', { who: 'ann', reason: 'its machine is replaced' })
       await server.runtime.pause({ tenant: 'acme' }, { who: 'ann', reason: 'over its budget' })

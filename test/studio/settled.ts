@@ -17,3 +17,8 @@ export async function settled(page: Page): Promise<void> {
     { polling: 60 },
   )
 }
+
+/** A person looks at what is shown before they answer: longer than the studio asks for, by the clock of the page, which is as late as the page itself on a busy machine. */
+export async function looked(page: Page): Promise<void> {
+  await page.evaluate(() => new Promise((resolve) => setTimeout(resolve, 800)))
+}

@@ -4,6 +4,7 @@ import type { Page } from 'playwright-core'
 import { expect } from 'vitest'
 import { z } from 'zod'
 import { openStudio, studioTest } from './open-studio.ts'
+import { looked } from './settled.ts'
 
 const pay = defineTool({
   name: 'pay',
@@ -148,7 +149,7 @@ studioTest('a turn whose person cannot be looked up is shown as paused, until it
   await page.getByRole('button', { name: 'Approve' }).waitFor()
   directory.isDown = true
   try {
-    await page.waitForTimeout(800)
+    await looked(page)
     await page.getByRole('button', { name: 'Approve' }).click()
     await shows(page, /Paused (just now|.* ago): /)
   } finally {

@@ -4,6 +4,7 @@ import type { Page } from 'playwright-core'
 import { expect } from 'vitest'
 import { z } from 'zod'
 import { openStudio, studioTest } from './open-studio.ts'
+import { looked } from './settled.ts'
 
 const mail = defineTool({
   name: 'mail',
@@ -59,8 +60,6 @@ const open = async (path: string, expected: RegExp[] = []): Promise<Page> => {
 }
 const composer = (page: Page) => page.getByRole('textbox', { name: 'Message' })
 const transcript = (page: Page) => page.getByRole('log', { name: 'Transcript' })
-/** As long as a person looks before they press. */
-const look = (page: Page): Promise<void> => page.waitForTimeout(800)
 
 studioTest('the card of a child that waits is open, and its question is answered there', async () => {
   await say('parent', 'Please research')
@@ -69,7 +68,7 @@ studioTest('the card of a child that waits is open, and its question is answered
   await article.getByText('Write to the supplier').waitFor()
   await article.getByRole('button', { name: 'Answer here' }).click()
   await article.getByRole('button', { name: 'Approve' }).waitFor()
-  await look(page)
+  await looked(page)
   await article.getByRole('button', { name: 'Approve' }).click()
   await transcript(page).getByText('All is done.').waitFor()
   // Its transcript stands within that of its parent, under its own name.
@@ -127,12 +126,12 @@ studioTest('a deadline is moved in the conversation', async () => {
   await say('extended', 'mail please')
   const page = await open('/conversations/extended')
   await page.getByText(/expires in 59 m/).waitFor()
-  await look(page)
+  await looked(page)
   await page.getByLabel('Extend the deadline').selectOption('by a day')
   await page.getByText(/expires in 1 d/).waitFor()
   const [item] = (await studio.client().conversation('extended').view()).pending
   expect(item!.expiresAt! - Date.now()).toBeGreaterThan(24 * 3_600_000)
-  await look(page)
+  await looked(page)
   await page.getByLabel('Extend the deadline').selectOption('without an end')
   await expect.poll(() => page.getByText(/expires in/).count()).toBe(0)
 })
@@ -148,8 +147,21 @@ studioTest('an answer that came too late says who answered first, and when', asy
     await studio.client('bob').conversation('late').approve({ callId, round })
     await route.continue()
   })
-  await look(page)
+  await looked(page)
   await page.getByRole('button', { name: 'Approve' }).click()
   await page.getByText(/^Another answer came first: it was approved by bob (just now|\d+ s ago)\.$/).waitFor()
   await transcript(page).getByText('All is done.').waitFor()
+})
+
+studioTest('a call that was denied says so, and by whom: it has not failed', async () => {
+  const outcome = await say('denied', 'mail please')
+  if (outcome.status !== 'waiting') throw new Error(outcome.status)
+  const talk = studio.client('bob').conversation('denied')
+  await talk.deny({ callId: outcome.pending[0]!.callId, round: 1 }, { reason: 'not now' })
+  const page = await open('/conversations/denied')
+  await transcript(page).getByText('All is done.').waitFor()
+  const card = transcript(page).getByRole('button', { name: /^mail/ })
+  expect(await card.textContent()).toMatch(/denied$/)
+  await transcript(page).getByText('Denied by bob').waitFor()
+  await transcript(page).getByText('tool call denied: not now').waitFor()
 })

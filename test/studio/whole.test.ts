@@ -27,7 +27,7 @@ studioTest(
     }
     expect(wide).toEqual([])
   },
-  60_000,
+  120_000,
 )
 
 /** The elements that stick out of the page, and those that scroll sideways although they hold no code. */
@@ -41,6 +41,62 @@ function tooWide(): string[] {
   }
   if (document.documentElement.scrollWidth > innerWidth)
     found.push(`the page is ${document.documentElement.scrollWidth} px wide`)
+  return found
+}
+
+studioTest(
+  'at rest amber is the only colour, in both themes: what runs, failed or is a session has its own',
+  async () => {
+    const found: string[] = []
+    for (const dark of [false, true]) {
+      const page = await studio.open('/inbox', { dark, expected: notFound })
+      for (const path of calmPages) {
+        await page.goto(`${studio.url}/studio${path}`)
+        await settled(page)
+        found.push(...(await page.evaluate(loud)).map((element) => `${path}: ${element}`))
+      }
+    }
+    expect(found).toEqual([])
+  },
+  120_000,
+)
+
+const calmPages = [
+  '/inbox',
+  ...['', '?tab=log', '?tab=state', '?tab=forks'].map((tab) => `/conversations/ticket-48${tab}`),
+  '/conversations/ticket-48?at=3&tab=log',
+  '/conversations/garden',
+  '/flows?status=failed',
+  '/open',
+  '/nowhere',
+]
+
+/** The elements on screen that have a colour, and not that of what waits. Those that say a state by an icon and a word may. */
+function loud(): string[] {
+  const hueOf = (colour: string): number | null => {
+    const [kind = '', ...numbers] = colour.match(/[a-z]+|-?[\d.]+/g) ?? []
+    const [, two = 0, three = 0, alpha = 1] = numbers.map(Number)
+    if (alpha === 0 || !kind.startsWith('okl')) return null
+    const chroma = kind === 'oklch' ? two : Math.hypot(two, three)
+    if (chroma < 0.03) return null
+    return kind === 'oklch' ? three : (Math.atan2(three, two) * 180) / Math.PI
+  }
+  const found: string[] = []
+  for (const element of document.body.querySelectorAll('*')) {
+    const style = getComputedStyle(element)
+    const hasText = [...element.childNodes].some((node) => node.nodeType === 3 && node.nodeValue!.trim() !== '')
+    const isState = element.closest('.text-session, .text-running, .text-failed, .text-done') !== null
+    const drawn = [
+      ...((hasText || element.closest('svg')) && !isState ? [style.color] : []),
+      ...(style.borderTopWidth === '0px' ? [] : [style.borderTopColor]),
+      ...(style.borderBottomWidth === '0px' ? [] : [style.borderBottomColor]),
+      ...(element.matches(':checked') ? [style.accentColor] : []),
+      style.backgroundColor,
+    ]
+    const hues = drawn.flatMap((colour) => hueOf(colour) ?? [])
+    if (element.checkVisibility() && hues.some((hue) => hue < 55 || hue > 95))
+      found.push(element.outerHTML.slice(0, 160))
+  }
   return found
 }
 
@@ -156,7 +212,7 @@ studioTest(
     }
     await Promise.all(tabs.slice(1).map((page) => page.close()))
   },
-  60_000,
+  120_000,
 )
 
 async function show(page: Page, isShown: boolean): Promise<void> {
@@ -181,7 +237,7 @@ studioTest(
       expect(withoutAddress((await page.locator('body').textContent())!, path)).not.toMatch(secrets)
     }
   },
-  60_000,
+  120_000,
 )
 
 studioTest(
@@ -205,7 +261,7 @@ studioTest(
       expect(refused).toBe(withoutAddress((await page.locator('main').textContent())!, none))
     }
   },
-  60_000,
+  120_000,
 )
 
 /** A page may repeat the id that its address names. */

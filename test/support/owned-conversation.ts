@@ -44,6 +44,8 @@ export async function owningConversation(agent: Agent, events: readonly NewEvent
       ofStep: async () => scope,
       ofCall: async () => scope,
       ofSystem: async () => scope,
+      whoOfStep: () => 'system',
+      whoOfCall: () => 'system',
     },
     family: {
       ...{ parent: null, patienceMs: 100, allowOneMore: () => () => {} },

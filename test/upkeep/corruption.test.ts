@@ -46,7 +46,7 @@ describe.each([
   })
   afterAll(() => bench.close())
 
-  test('has each corruption named, and is as before after the repair', async () => {
+  test('has each corruption named, and is as before after the repair', { timeout: 180_000 }, async () => {
     const { store, run, dialect } = bench
     // The rules are the same on all stores: a part of them shows that the rows are reached on Postgres, too.
     const corruptions = derivedCorruptions(dialect, callIds).filter(

@@ -72,6 +72,8 @@ export function derivedCorruptions(
     call(pending, 'waiting', "executor = 'client'"),
     call(pending, 'waiting', "kind = 'recovery'"),
     call(pending, 'waiting', 'created_at = 7'),
+    call(pending, 'waiting', 'expires_at = 7', 'deadline_differs'),
+    call(pending, 'waiting', 'expires_at = NULL', 'deadline_differs'),
     call(ended, 'answered', "status = 'pending'"),
     call(ended, 'answered', 'result = NULL'),
     call(ended, 'answered', 'round = 7'),

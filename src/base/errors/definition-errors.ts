@@ -49,7 +49,7 @@ export class ArgumentsChangedError extends PerdureError {
   constructor(callId: string) {
     super(
       'arguments_changed',
-      `The call '${callId}' has other arguments than those this answer was given to. Read the call again, decide again, and send its new digest; the call still waits.`,
+      `The arguments of the call '${callId}' have changed since this answer was decided. Read the call again, decide again, and send its new digest; the call still waits.`,
     )
   }
 }

@@ -29,7 +29,7 @@ export class NoSuchFlowError extends PerdureError {
   constructor(flow: string, available: readonly string[]) {
     super(
       'no_such_flow',
-      `There is no flow '${flow}' here. Register it with createRuntime; there are: ${available.join(', ') || 'none'}.`,
+      `There is no flow '${flow}' here. Register it with createRuntime. Available: ${available.join(', ') || 'none'}.`,
     )
   }
 }
@@ -39,7 +39,7 @@ export class NoSuchAgentError extends PerdureError {
   constructor(agent: string, available: readonly string[]) {
     super(
       'no_such_agent',
-      `There is no agent '${agent}' here. Register it with createRuntime; there are: ${available.join(', ') || 'none'}.`,
+      `There is no agent '${agent}' here. Register it with createRuntime. Available: ${available.join(', ') || 'none'}.`,
     )
   }
 }

@@ -31,7 +31,7 @@ export class PerdureError extends Error {
 const marker = Symbol.for('perdure.error')
 
 /** The version in package.json. */
-export const packageVersion = '0.1.0'
+export const packageVersion = '0.2.0'
 
 /**
  * An error whose message is meant for users. Throw it in a tool, a step or a flow to show its text on pages. For any

@@ -8,8 +8,8 @@ export class AgentMissingError extends PerdureError {
     super(
       'agent_missing',
       agent === null
-        ? `The conversation '${id}' has no agent yet. Pass one with its first message; there are: ${named}.`
-        : `There is no agent '${agent}' here for '${id}'. Register it with createRuntime, or pass another; there are: ${named}.`,
+        ? `The conversation '${id}' has no agent yet. Pass one with its first message. Available: ${named}.`
+        : `There is no agent '${agent}' here for '${id}'. Register it with createRuntime, or pass another. Available: ${named}.`,
     )
   }
 }
@@ -59,7 +59,7 @@ export class BusyError extends PerdureError {
   constructor(id: string, turnId: string, intent: 'send' | 'replace' = 'send') {
     const advice =
       intent === 'replace'
-        ? 'Wait until it has ended, or cancel it, and replace then.'
+        ? 'Wait until it has ended, or cancel it; then replace it.'
         : "Wait for it, or pass whenBusy: 'queue', 'steer' or 'interrupt'."
     super('conversation_busy', `The conversation '${id}' is working on turn '${turnId}'. ${advice}`)
     this.turnId = turnId

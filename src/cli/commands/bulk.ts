@@ -33,7 +33,7 @@ export const bulk = command({
     who: targetArgs.who,
   },
   about:
-    'Starts a durable job over many conversations of a tenant, which the processes that run the agents work on, or lists and stops jobs. A retried turn acts for --who. Exit code 1 when there is no job to stop.',
+    'Starts a durable job over many conversations of a tenant, which the processes that run the agents work on, or lists and stops jobs. A retried turn acts for the user whose turn it was; --who is recorded with the job. Exit code 1 when there is no job to stop.',
   examples: [
     ['bulk', 'how far are the jobs?'],
     ['bulk cancel --agent support --status waiting --dry-run', 'how many would it cancel?'],

@@ -163,7 +163,7 @@ export const init = command({
   examples: [
     ['init my-agents', 'a new folder; then: cd my-agents && npm install && npm start'],
     ['init', 'in the project of this folder, if it has a package.json'],
-    ['init --perdure ../perdure-0.1.0.tgz', 'here, with a package that is not on the registry'],
+    ['init --perdure ../perdure-0.2.0.tgz', 'here, with a package that is not on the registry'],
   ],
   async run({ args, output }) {
     const folder = resolve(args.folder ?? '.')

@@ -1,7 +1,7 @@
 import { CommandLineError } from '../../base/errors/cli-errors.ts'
 import { createSigner } from '../../base/signer.ts'
 import { serveMcpStdio } from '../../mcp/server/serve-stdio.ts'
-import { stateSigner } from '../../runtime/signed-states.ts'
+import { stateSigner } from '../../runtime/signed-files.ts'
 import { command, countOf, exitCodes } from '../command.ts'
 import { withTarget } from '../target/open-target.ts'
 import { targetArgs } from '../target/target-args.ts'

@@ -67,7 +67,7 @@ function familyOf(parent: { conversationId: string; callId: string } | null) {
     start: ({ ref: { id }, name }) => void started.push([id, name]),
     allowOneMore: () => () => {},
   }
-  return childFamily(node, worker, ref, boss as never, parent)
+  return childFamily(node, worker, ref, boss as never, parent, { whoOfCall: () => 'ann' })
 }
 
 const family = () => familyOf(parent)

@@ -5,6 +5,7 @@ import { failpoint } from '../../base/failpoint.ts'
 import type { Json } from '../../base/json.ts'
 import { errorText } from '../../base/redact/redactor.ts'
 import type { Agent } from '../../define/agent.ts'
+import type { ScopeSource } from '../../define/scope.ts'
 import { effectiveArgs } from '../../log/call-phase.ts'
 import { childBudget, childIdOf, childTurnIdOf } from '../../log/child-call.ts'
 import type { Resolution, TurnOptions } from '../../log/events.ts'
@@ -15,7 +16,6 @@ import type { TenantStore } from '../../store/store.ts'
 import { noLease, type WorkStarter } from '../lease-request.ts'
 import type { EngineNode } from '../node.ts'
 import { traceAt } from '../observer.ts'
-import { actorOfCall } from '../scopes.ts'
 import { turnOptions } from '../turn-options.ts'
 import { cancelOf, childMessage, unrecordable } from './child-calls.ts'
 
@@ -28,6 +28,7 @@ export function childFamily(
   { tenant, id }: ConversationRef,
   agent: Agent,
   parent: ParentCall | null,
+  scopes: Pick<ScopeSource, 'whoOfCall'>,
 ): Family {
   const { agents, redact } = node
   const store = node.store.forTenant(tenant)
@@ -49,7 +50,8 @@ export function childFamily(
         return refuse(call.callId, `The tool '${call.name}' ${problem}. No agent was started.`)
       }
       try {
-        await startChild(node, worker, { tenant, id }, { call, turn, child })
+        const actor = scopes.whoOfCall(turn, call.callId)
+        await startChild(node, worker, { tenant, id }, { call, turn, child, who: actor })
       } catch (error) {
         if (!isRefusal(error)) throw error
         await refuse(call.callId, `the agent '${child.name}' could not be started: ${redact(errorText(error))}`)
@@ -100,14 +102,15 @@ async function unlessGone(commit: Promise<unknown>): Promise<void> {
   }
 }
 
-type Start = { readonly call: CallState; readonly turn: TurnState; readonly child: Agent }
+/** `who`: for whom the call acts, and so the child. */
+type Start = { readonly call: CallState; readonly turn: TurnState; readonly child: Agent; readonly who: string }
 
 /** Sends the arguments of a call to the child agent, in a conversation whose id and key follow from the call: once, however often it is tried. */
 async function startChild(
   node: FamilyNode,
   worker: WorkStarter,
   { tenant, id }: ConversationRef,
-  { call, turn, child }: Start,
+  { call, turn, child, who }: Start,
 ): Promise<void> {
   const store = node.store.forTenant(tenant)
   const { callId } = call
@@ -115,7 +118,6 @@ async function startChild(
   if (await isStarted(store, childId, callId)) return
   const turnId = childTurnIdOf(callId)
   const key = `child/${callId}`
-  const who = actorOfCall(turn, callId)
   const message = childMessage(effectiveArgs(call))
   failpoint('child.before_send')
   const trace = node.observer ? await traceAt(store, id, turn.firstSeq) : {}

@@ -1,6 +1,7 @@
-import { withTimeout } from '../../base/clock.ts'
+import { type Clock, withTimeout } from '../../base/clock.ts'
 import { PerdureError, packageVersion } from '../../base/errors/perdure-error.ts'
 import type { Drain, Nodes } from '../../store/nodes.ts'
+import type { LogOwner } from '../log-owner.ts'
 import type { EngineNode } from '../node.ts'
 
 type BeatingNode = Pick<
@@ -102,5 +103,44 @@ export class NodeHeartbeat {
     if (!this.#isKnown) return
     // Best effort: a node that is not heard of is forgotten.
     await this.#nodes!.leave(this.#node.holder).catch(() => {})
+  }
+}
+
+type Held = { readonly owner: Pick<LogOwner, 'close'> | null }
+
+/** A node that an operator has drain: it takes nothing, and when its time is over it hands over what it still holds. */
+export class NodeDrain {
+  readonly #clock: Clock
+  readonly #held: () => Iterable<Held>
+  #state: 'off' | 'draining' | 'handing_over' = 'off'
+  #callOff: () => void = () => {}
+
+  constructor(clock: Clock, held: () => Iterable<Held>) {
+    this.#clock = clock
+    this.#held = held
+  }
+
+  /** Whether the node takes nothing. */
+  get isOn(): boolean {
+    return this.#state !== 'off'
+  }
+
+  /** Whether what is loaded now must be handed over at once. */
+  get isOver(): boolean {
+    return this.#state === 'handing_over'
+  }
+
+  begin(drainMs: number): void {
+    if (this.isOn) return
+    this.#state = 'draining'
+    this.#callOff = this.#clock.after(drainMs, () => {
+      this.#state = 'handing_over'
+      for (const { owner } of this.#held()) void owner?.close()
+    })
+  }
+
+  end(): void {
+    this.#state = 'off'
+    this.#callOff()
   }
 }

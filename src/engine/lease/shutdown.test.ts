@@ -18,7 +18,7 @@ function taking(load: (id: string) => Promise<unknown> = async (id) => ({ state:
       void taken.push(`${lifecycle} ${agentId} ${conversationId}`),
   } as unknown as Snapshots
   const parts = {
-    store: { forTenant: () => ({}) } as never,
+    store: { forTenant: () => ({ getConversation: async () => null }) } as never,
     workingSets: { loadWhole: (_store: unknown, _tenant: string, id: string) => load(id) } as unknown as WorkingSets,
     scopes: new Scopes({}, clock),
     ...{ clock, logger: { ...silentLogger, warn: (message: string) => void warnings.push(message) } },

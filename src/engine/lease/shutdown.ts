@@ -3,6 +3,7 @@ import { Lru } from '../../base/lru.ts'
 import { type ConversationRef, conversationKey } from '../../store/records.ts'
 import type { LogOwner } from '../log-owner.ts'
 import type { EngineNode } from '../node.ts'
+import { forkerOf } from '../scopes.ts'
 
 type SnapshotNode = Pick<EngineNode, 'store' | 'workingSets' | 'scopes' | 'snapshots' | 'clock' | 'logger'>
 
@@ -42,7 +43,7 @@ export class ShutdownSnapshots {
       const workingSet = await withTimeout(loading, loadMs, clock, () => {
         throw new Error(`the store did not answer within ${loadMs} ms`)
       })
-      const scopesOfIt = scopes.forConversation(tenant, conversationId)
+      const scopesOfIt = scopes.forConversation(tenant, conversationId, await forkerOf(own, conversationId))
       await snapshots.persist('on_shutdown', { agentId, conversationId, workingSet, scopes: scopesOfIt, store: own })
     } catch (error) {
       logger.warn('no snapshot could be taken at the shutdown', { tenant, id: conversationId, error })

@@ -1,14 +1,13 @@
-import type { Clock } from '../../base/clock.ts'
+import { type Clock, monotonic } from '../../base/clock.ts'
 import type { Logger } from '../../base/logger.ts'
 import { Lru } from '../../base/lru.ts'
 import type { Agent } from '../../define/agent.ts'
 import type { Usage } from '../../log/events.ts'
 import type { ConversationState } from '../../log/state.ts'
 import type { AttemptReport } from '../../model/call-model.ts'
-import type { Accounts } from '../../store/accounts.ts'
+import type { Accounts, BorrowRequest } from '../../store/accounts.ts'
 import { type ConversationRef, conversationKey } from '../../store/records.ts'
-import { AccountSlices } from './account-slices.ts'
-import type { LimitSettings } from './turn-limits.ts'
+import type { AccountLimits, LimitSettings } from './turn-limits.ts'
 
 /** A longer wait is not waited in the process: the turn is let go until it is over. */
 export const longestHeldWaitMs = 1_000
@@ -134,4 +133,146 @@ function expectedTokens({ turns }: ConversationState): number | null {
 function tokensOf({ inputTokens, outputTokens }: Usage): number | null {
   if (inputTokens === undefined && outputTokens === undefined) return null
   return (inputTokens ?? 0) + (outputTokens ?? 0)
+}
+
+type Parts = {
+  readonly accounts: Accounts
+  readonly clock: Clock
+  readonly warnOfStore: Logger['warn']
+}
+
+/** A slice is at most this part of a minute's budget. */
+const slicesPerMinute = 50
+/** How long a slice is used before the store is asked again, so that a pause which another node was told of is kept here soon. */
+const sliceMs = 2_000
+/** A process without limits in the account borrows at most this. */
+const unlimited = { requests: 1_000_000, tokens: 1_000_000_000 }
+/** The longest that a turn is put off at once. */
+const longestWaitMs = 60_000
+const firstGuess = 1_000
+
+type Slice = { requests: number; tokens: number; minute: number; untilMs: number }
+
+/** What this process has borrowed of one account's minute, and uses for its model calls. Times are of the clock that never goes back. */
+class AccountSlices {
+  readonly #parts: Parts
+  readonly #name: string
+  readonly #limits: BorrowRequest['limits']
+  #slice: Slice | null = null
+  #borrowing: Promise<number> | null = null
+  /** Until then the store has refused to lend; those that are put off meanwhile queue here. */
+  #refusedUntilMs = 0
+  #queueEndsMs = 0
+  /** What a call takes, as calls before it did. */
+  #usualTokens = firstGuess
+
+  constructor(name: string, { requestsPerMinute, tokensPerMinute }: AccountLimits, parts: Parts) {
+    this.#name = name
+    this.#parts = parts
+    this.#limits = { requests: requestsPerMinute ?? null, tokens: tokensPerMinute ?? null }
+  }
+
+  get usualTokens(): number {
+    return Math.round(this.#usualTokens)
+  }
+
+  /** 0: one request and these tokens are taken. Otherwise for how long the call must wait; nothing is taken then. Rejects when the store fails. */
+  async take(tokens: number): Promise<number> {
+    const needed = this.#limits.tokens === null ? tokens : Math.min(tokens, this.#limits.tokens)
+    for (;;) {
+      const nowMs = this.#nowMs
+      if (this.#refusedUntilMs > nowMs) return this.#putOff(this.#refusedUntilMs - nowMs, needed)
+      const slice = this.#slice
+      if (slice && slice.untilMs > nowMs && slice.requests >= 1 && slice.tokens >= needed) {
+        slice.requests -= 1
+        slice.tokens -= needed
+        return 0
+      }
+      // One call asks for all that wait here: the next takes from what the first has brought.
+      if (this.#borrowing !== null) await this.#borrowing.catch(() => 0)
+      else {
+        const waitMs = await this.#borrow({ requests: 1, tokens: needed })
+        if (waitMs > 0) return this.#putOff(waitMs, needed)
+      }
+    }
+  }
+
+  /** Corrects what was taken by what was used. */
+  settle(taken: { readonly requests: number; readonly tokens: number }, used: typeof taken): void {
+    if (used.requests > 0 && used.tokens > 0) this.#usualTokens += (used.tokens - this.#usualTokens) / 8
+    const slice = this.#slice
+    if (!slice) return
+    slice.requests += taken.requests - used.requests
+    slice.tokens += Math.round(taken.tokens - used.tokens)
+    // What was used beyond the slice is told, also when no call follows.
+    if ((slice.requests < 0 || slice.tokens < 0) && this.#borrowing === null) this.#tell(() => this.#borrow(nothing))
+  }
+
+  /** The provider asked to wait: no node calls it meanwhile. */
+  pause(forMs: number): void {
+    this.#refusedUntilMs = Math.max(this.#refusedUntilMs, this.#nowMs + forMs)
+    this.#tell(() => this.#parts.accounts.pause(this.#name, Math.max(1, Math.ceil(forMs))))
+  }
+
+  get #nowMs(): number {
+    return monotonic(this.#parts.clock)
+  }
+
+  /** The turns that are put off come back one after the other, as fast as the budget allows, and not all at once. */
+  #putOff(waitMs: number, tokens: number): number {
+    const nowMs = this.#nowMs
+    const { requests, tokens: mostTokens } = this.#limits
+    const eachMs =
+      60_000 * Math.max(requests === null ? 0 : 1 / requests, mostTokens === null ? 0 : tokens / mostTokens)
+    const atMs = Math.max(nowMs + waitMs, this.#queueEndsMs)
+    this.#queueEndsMs = Math.min(atMs + eachMs, nowMs + longestWaitMs)
+    return Math.max(1, Math.min(Math.ceil(atMs - nowMs), longestWaitMs))
+  }
+
+  #borrow(need: { readonly requests: number; readonly tokens: number }): Promise<number> {
+    this.#borrowing ??= this.#ask(need).finally(() => {
+      this.#borrowing = null
+    })
+    return this.#borrowing
+  }
+
+  async #ask(need: BorrowRequest['need']): Promise<number> {
+    const last = this.#slice
+    const returned = last && { requests: last.requests, tokens: last.tokens, minute: last.minute }
+    const want = {
+      requests: share(this.#limits.requests, unlimited.requests),
+      tokens: Math.max(need.tokens, share(this.#limits.tokens, unlimited.tokens)),
+    }
+    const request = { account: this.#name, limits: this.#limits, need, want, returned }
+    const askedMs = this.#nowMs
+    const answer = await this.#parts.accounts.borrow(request)
+    // What was returned is not returned again; what was taken from it meanwhile is owed.
+    const [requests, tokens] = last ? [last.requests - returned!.requests, last.tokens - returned!.tokens] : [0, 0]
+    if (answer.type === 'wait') {
+      this.#slice = last && { ...last, requests, tokens, untilMs: 0 }
+      if (need.requests > 0)
+        this.#refusedUntilMs = Math.max(this.#refusedUntilMs, askedMs + Math.min(answer.waitMs, 1_000))
+      return answer.waitMs
+    }
+    const untilMs = askedMs + Math.min(sliceMs, answer.forMs)
+    this.#slice = {
+      requests: answer.requests + requests,
+      tokens: answer.tokens + tokens,
+      minute: answer.minute,
+      untilMs,
+    }
+    return 0
+  }
+
+  #tell(work: () => Promise<unknown>): void {
+    work().catch((error: unknown) => {
+      this.#parts.warnOfStore('telling what an account has used failed', { account: this.#name, error })
+    })
+  }
+}
+
+const nothing = { requests: 0, tokens: 0 }
+
+function share(limit: number | null, otherwise: number): number {
+  return limit === null ? otherwise : Math.max(1, Math.ceil(limit / slicesPerMinute))
 }

@@ -29,16 +29,45 @@ function polling(count: number, movedOf: (asked: readonly WatchedLog[]) => Conve
 }
 
 test.each([
-  [1, 20],
-  [10_000, 20],
-  [20_000, 10],
-  [100_000, 2],
-])('%d idle logs are asked about %d times in 10 seconds', async (count, times) => {
+  [1, 40],
+  [500, 40],
+  [2_000, 10],
+  [10_000, 2],
+  [20_000, 1],
+])('%d idle logs are asked about %d times in 20 seconds', async (count, times) => {
   const { pass, asked, looked } = polling(count)
-  await pass(10_000)
-  expect(asked).toEqual(Array.from({ length: times }, () => count))
-  expect(Math.ceil(count / 1_000) * times).toBeLessThanOrEqual(20 * 10)
+  await pass(499)
+  expect(asked).toEqual([])
+  // The first time after as long as one log is left alone.
+  await pass(1)
+  await pass(20_000)
+  expect(asked).toEqual(Array.from({ length: times + 1 }, () => count))
   expect(looked).toEqual([])
+})
+
+test('where hints were lost and come again all logs are asked about at once, and once more where that was under way', async () => {
+  let poll: LogPoll | null = null
+  const {
+    poll: begun,
+    pass,
+    asked,
+  } = polling(2_000, () => {
+    if (asked.length === 2) poll!.look()
+    return []
+  })
+  poll = begun
+  await pass(500)
+  poll.look()
+  await pass(0)
+  expect(asked).toHaveLength(3)
+  await pass(1_999)
+  expect(asked).toHaveLength(3)
+  await pass(1)
+  expect(asked).toHaveLength(4)
+  poll.stop()
+  poll.look()
+  await pass(0)
+  expect(asked).toHaveLength(4)
 })
 
 test('nothing is asked where nothing is watched, and nothing after the end', async () => {

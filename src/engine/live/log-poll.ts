@@ -7,7 +7,7 @@ import type { ConversationState } from '../../log/state.ts'
 import { hasReplaced } from '../../log/superseded.ts'
 import { isSameLog, readBounds } from '../../store/log-pages.ts'
 import { type ConversationRef, conversationKey } from '../../store/records.ts'
-import { logsPerStatement, type Store, type WatchedLog } from '../../store/store.ts'
+import type { Store, WatchedLog } from '../../store/store.ts'
 import { bound, loadWhole, type WorkingSet, type WorkingSets, withEvents } from '../../store/working-sets.ts'
 import { Channel, isActivePhase, type Reading } from './channel.ts'
 import type { LiveRelay } from './live-relay.ts'
@@ -25,20 +25,22 @@ type Parts = {
   readonly pollMs: number
 }
 
-/** At most this many statements a second, however much is watched: beyond that, polling becomes rarer. */
-const statementsPerSecond = 20
+/** How many logs each `pollMs` is for: the more are watched, the rarer they are polled. */
+const logsPerPoll = 500
 /** How many logs that have moved are read at once. */
 const lanes = 16
 
 /**
  * Polls the logs that are watched in this process, in case a hint was lost. One statement asks about many logs, and only those that have moved are
- * read. Without hints a change is noticed within `pollMs`, and another 50 ms for each 1,000 logs beyond what that allows.
+ * read. Without hints a change is noticed within `pollMs`, and as much later for each 500 logs; where hints were lost and come again, at once.
  */
 export class LogPoll {
   readonly #parts: Parts
   readonly #watchers: () => Iterable<Watcher>
   readonly #warn: Logger['warn']
   #isStopped = false
+  #isPolling = false
+  #pollsAgain = false
   #callOff = (): void => {}
 
   constructor(parts: Parts, watchers: () => Iterable<Watcher>) {
@@ -56,7 +58,16 @@ export class LogPoll {
     this.#callOff()
   }
 
+  /** Hints may have been lost until now. */
+  look(): void {
+    this.#pollsAgain = this.#isPolling
+    if (this.#isPolling || this.#isStopped) return
+    this.#callOff()
+    void this.#poll()
+  }
+
   async #poll(): Promise<void> {
+    this.#isPolling = true
     const watchers = [...this.#watchers()]
     try {
       if (watchers.length > 0) await this.#lookAtMoved(watchers)
@@ -65,13 +76,11 @@ export class LogPoll {
       if (PerdureError.isInstance(error) && error.code === 'store_closed') return this.#lookAt(watchers)
       this.#warn('logs that are watched could not be polled; trying again', { error })
     }
+    this.#isPolling = false
     if (this.#isStopped) return
-    this.#callOff = this.#parts.clock.after(this.#pauseMs(watchers.length), () => void this.#poll())
-  }
-
-  #pauseMs(watched: number): number {
-    const statements = Math.ceil(watched / logsPerStatement)
-    return Math.max(this.#parts.pollMs, (statements * 1_000) / statementsPerSecond)
+    const pauseMs = this.#pollsAgain ? 0 : this.#parts.pollMs * Math.max(1, watchers.length / logsPerPoll)
+    this.#pollsAgain = false
+    this.#callOff = this.#parts.clock.after(pauseMs, () => void this.#poll())
   }
 
   async #lookAtMoved(watchers: readonly Watcher[]): Promise<void> {

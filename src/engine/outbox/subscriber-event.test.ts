@@ -3,7 +3,7 @@ import { called, marked, replied, said, suspended } from '../../../test/log/stor
 import type { SubscriberTopic } from '../../define/define-subscriber.ts'
 import type { NewEvent } from '../../log/events.ts'
 import { memoryStore } from '../../store/memory/memory-store.ts'
-import { subscriberEvent, typesOf } from './subscriber-event.ts'
+import { subscriberEvent, typesOf } from './deliveries.ts'
 
 const store = memoryStore()
 const acme = store.forTenant('acme')

@@ -8,6 +8,7 @@ import { admitChild, parentCallOf } from '../child/child-calls.ts'
 import { childFamily } from '../child/child-family.ts'
 import type { CommittedLog, WorkStarter } from '../lease-request.ts'
 import type { EngineNode } from '../node.ts'
+import { forkerOf } from '../scopes.ts'
 import { startTitle } from './background-calls.ts'
 import { Owner } from './owner.ts'
 import type { TurnContext } from './turn-context.ts'
@@ -42,11 +43,14 @@ export async function workOnConversation(
   // Nothing is awaited where the log is known, so that a caller who asks for the turn at once finds its owner here.
   const known = parent ? null : given
   const workingSet = known?.workingSet ?? (await workingSets.loadWhole(store, tenant, id))
+  // What is known is a log whose last message opened the only turn that goes on: a fork has copied none of it.
+  const forker = known ? null : await forkerOf(store, id)
   if (worker.isClosed) {
     await store.releaseLease(id, lease.epoch)
     return 0
   }
   const channel = node.channels.of(tenant, id)
+  const scopes = node.scopes.forConversation(tenant, id, forker)
   const context: TurnContext = {
     node,
     ref,
@@ -55,8 +59,8 @@ export async function workOnConversation(
     store,
     channel,
     live: channel.voice(lease.epoch),
-    scopes: node.scopes.forConversation(tenant, id),
-    family: childFamily(node, worker, ref, agent, parent),
+    scopes,
+    family: childFamily(node, worker, ref, agent, parent, scopes),
     memory: node.contextMemories.of(tenant, id),
   }
   const owner = new Owner(context, lease, workingSet, known?.cached ?? null)

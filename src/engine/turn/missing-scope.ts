@@ -4,7 +4,6 @@ import type { Redact } from '../../base/redact/redactor.ts'
 import type { Decision } from '../../log/decide.ts'
 import type { NewEvent } from '../../log/events.ts'
 import { type ConversationState, findCall, findTurn } from '../../log/state.ts'
-import { actorOfCall, actorOfStep } from '../scopes.ts'
 import type { TurnContext } from './turn-context.ts'
 
 /** A turn that cannot go on, because the scope that its next step acts with cannot be rebuilt. */
@@ -72,11 +71,11 @@ async function missingScope({ scopes }: TurnContext, decision: Decision): Promis
     if (!found) continue
     const { turn, call } = found
     const error = await failureOf(scopes.ofCall(turn, call.callId))
-    if (error) return { turnId: turn.turnId, who: actorOfCall(turn, call.callId), error }
+    if (error) return { turnId: turn.turnId, who: scopes.whoOfCall(turn, call.callId), error }
   }
   const turn = step.type === 'model' && events.length === 0 ? findTurn(after, step.turnId) : null
   const error = turn && (await failureOf(scopes.ofStep(turn)))
-  return turn && error ? { turnId: turn.turnId, who: actorOfStep(turn), error } : null
+  return turn && error ? { turnId: turn.turnId, who: scopes.whoOfStep(turn), error } : null
 }
 
 async function failureOf(scope: Promise<unknown>): Promise<unknown> {

@@ -1,5 +1,7 @@
 import type { Json } from '../../base/json.ts'
+import { errorText } from '../../base/redact/redactor.ts'
 import type { Turn } from '../../define/turn.ts'
+import { canEncode } from '../../log/codec.ts'
 import type { McpToolsOptions } from './server-address.ts'
 
 /** What a call of a server returned. */
@@ -64,7 +66,11 @@ async function fileOf(
   const type = typeof mediaType === 'string' ? mediaType : 'application/octet-stream'
   const about = { mediaType: type, bytes: bytes.length }
   if (!onFile) return { ...about, leftOut: 'files of results are not kept' }
-  return { ...about, url: String(await onFile({ mediaType: type, bytes }, turn)) }
+  try {
+    return { ...about, url: String(await onFile({ mediaType: type, bytes }, turn)) }
+  } catch (error) {
+    throw new Error(`it ran, but a file of its result could not be kept: ${errorText(error)}`)
+  }
 }
 
 function texts(members: { readonly [key: string]: unknown }): { [key: string]: string } {
@@ -85,7 +91,9 @@ function cutText(text: string): string {
 }
 
 function fitting(value: Json): Json {
-  const bytes = Buffer.byteLength(JSON.stringify(value) ?? '')
+  // What cannot be recorded at all is refused with the reason where results of tools are.
+  if (!canEncode(value)) return value
+  const bytes = Buffer.byteLength(JSON.stringify(value))
   if (bytes > maxResultBytes) {
     throw new Error(`it ran, but its result has ${bytes} bytes, and at most ${maxResultBytes} are recorded`)
   }

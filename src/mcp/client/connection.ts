@@ -21,6 +21,9 @@ type ConnectionOptions = {
 /** `mayAct`: what fails may have taken effect. */
 type Use = { readonly signal?: AbortSignal; readonly mayAct: boolean }
 
+/** Codes of JSON-RPC for a call that was not made: it cannot be read, is no request, has an unknown method or wrong arguments. */
+const refusals = new Set([-32_700, -32_600, -32_601, -32_602])
+
 /** The most of what a server says that is quoted in an error. */
 const maxQuoted = 500
 
@@ -90,10 +93,8 @@ export class McpConnection {
       const transport = await openTransport(this.#server, this.secrets)
       const bound = boundMessages(transport, () => {
         if (this.#client === client) this.#lost(bound.excess!)
-        const { pid } = transport as { readonly pid?: number | null }
+        transport.kill?.()
         client.close().catch(() => {})
-        // A process that is asked to end could write on until then.
-        if (pid) process.kill(pid, 'SIGKILL')
       })
       const client = new Client(
         { name: 'perdure', version: packageVersion },
@@ -159,7 +160,12 @@ export class McpConnection {
     const isOurs = this.#client === client
     // One that was let go is not to blame itself.
     const said = isOurs || !this.#problem ? this.quoted(error) : this.#problem
-    if (error instanceof ProtocolError) return new McpServerError(name, `refused: ${said}`)
+    if (error instanceof ProtocolError) {
+      const isRefusal = refusals.has(error.code)
+      return new McpServerError(name, `${isRefusal ? 'refused' : 'failed'}: ${said}`, {
+        mayHaveActed: mayAct && !isRefusal,
+      })
+    }
     const isTimeout = SdkError.isInstance(error) && error.code === SdkErrorCode.RequestTimeout
     if (isOurs && (!isTimeout || this.#inFlight <= 1)) {
       this.#lost(said)

@@ -11,6 +11,8 @@ export type InputRequired = {
 type Kept = { readonly requestState: string | null; readonly asked: readonly Asked[] }
 type Asked = { readonly key: string; readonly mode: 'form' | 'url' }
 
+type Question = Pick<Required<ToolQuestionAttributes>, 'prompt' | 'schema' | 'state'>
+
 /** The members of a call that go on with an earlier one. */
 export type Continuation = {
   readonly requestState?: string
@@ -32,10 +34,7 @@ export function isInputRequired(result: unknown): result is InputRequired {
 }
 
 /** The question for a person; null where the server only wants to be asked again. Throws where it asks for what no person can give. */
-export function questionOf(
-  { inputRequests = {}, requestState }: InputRequired,
-  server: string,
-): ToolQuestionAttributes | null {
+export function questionOf({ inputRequests = {}, requestState }: InputRequired, server: string): Question | null {
   const entries = Object.entries(inputRequests)
   if (entries.length === 0) return null
   if (entries.length > mostRequests)

@@ -38,9 +38,11 @@ export async function fetchTools(client: Client, signal: AbortSignal, timeout: n
   const found: ServerTool[] = []
   let cursor: string | undefined
   let bytes = 0
+  if (!client.getServerCapabilities()?.tools) return found
   for (let page = 0; page < mostPages; page++) {
-    // A page at a time: the walk of the client itself would hold all of them, whatever their size.
-    const listed = await client.listTools({ cursor: cursor ?? '' }, { signal, timeout, cacheMode: 'bypass' })
+    // A page at a time: `listTools` without a cursor would hold all of them, whatever their size, and no server must know an empty one.
+    const params = cursor === undefined ? {} : { cursor }
+    const listed = await client.request({ method: 'tools/list', params }, { signal, timeout })
     bytes += Buffer.byteLength(JSON.stringify(listed.tools))
     found.push(...listed.tools)
     if (bytes > mostListedBytes || found.length > mostTools) return found
@@ -84,19 +86,23 @@ function localName(prefix: string, serverName: string): string {
   return `${full.slice(0, maxName - 9)}_${digest}`
 }
 
-function problemOf({ name, inputSchema }: ServerTool): string | null {
+function problemOf({ name, inputSchema, outputSchema }: ServerTool): string | null {
   if (typeof name !== 'string' || name === '' || name.length > 128) return 'its name must have 1 to 128 characters'
   if (/[\p{Cc}\p{Cs}]/u.test(name)) return 'its name has control characters'
   try {
-    const schema = JSON.parse(encode(inputSchema)) as JsonObject
-    const bytes = Buffer.byteLength(JSON.stringify(schema))
-    if (bytes > maxSchemaBytes) return `its schema has ${bytes} bytes; the limit is ${maxSchemaBytes}`
-    if (schema['type'] !== 'object') return 'its schema does not describe an object'
-    checkOutsideSchema(schema)
-    return null
+    checkSchema(inputSchema)
+    if (outputSchema !== undefined) checkSchema(outputSchema)
+    return inputSchema.type === 'object' ? null : 'its schema does not describe an object'
   } catch (error) {
     return `its schema cannot be used: ${errorText(error).slice(0, 200)}`
   }
+}
+
+function checkSchema(given: unknown): void {
+  const text = encode(given)
+  const bytes = Buffer.byteLength(text)
+  if (bytes > maxSchemaBytes) throw new Error(`it has ${bytes} bytes; the limit is ${maxSchemaBytes}`)
+  checkOutsideSchema(JSON.parse(text) as JsonObject)
 }
 
 function sizeOf(definition: ServerTool): number {

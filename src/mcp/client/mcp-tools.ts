@@ -1,11 +1,11 @@
 import { pause } from '../../base/abort.ts'
 import { McpServerError } from '../../base/errors/runtime-errors.ts'
-import type { Json, JsonObject } from '../../base/json.ts'
+import { isSameJson, type Json, type JsonObject } from '../../base/json.ts'
 import { silentLogger } from '../../base/logger.ts'
 import { defineTool } from '../../define/define-tool.ts'
 import type { Schema } from '../../define/schema.ts'
 import type { Tool } from '../../define/tool.ts'
-import type { ToolQuestionAttributes } from '../../define/tool-question.ts'
+import type { AskedByTool } from '../../define/tool-question.ts'
 import type { ToolSource } from '../../define/tool-source.ts'
 import { sourcePrefix } from '../../define/tool-source.ts'
 import type { Turn } from '../../define/turn.ts'
@@ -172,8 +172,8 @@ class ServerTools implements McpTools {
     const answer = turn.answer ? continuationOf(turn.answer) : {}
     let result = await this.#send(listed, args, turn, answer)
     for (let retry = 1; isInputRequired(result); retry++) {
-      const question = this.#questionOf(result)
-      if (question) return turn.ask(question)
+      const asked = this.#ask(result, turn)
+      if (asked) return asked
       if (retry > mostRetries) throw new McpServerError(this.name, 'asked to be asked again without end')
       await pause(retryAfterMs, { signal: turn.signal })
       turn.signal.throwIfAborted()
@@ -184,19 +184,33 @@ class ServerTools implements McpTools {
         result.requestState === undefined ? {} : { requestState: result.requestState },
       )
     }
+    this.#checkResult(listed, result as ServerResult)
     return await resultOf(this.#connection.secrets.hideIn(result as ServerResult), turn, this.#options.onFile)
   }
 
-  /** What comes back with the answer is the server's word for word, so a secret in it cannot be taken out. */
-  #questionOf(result: InputRequired): ToolQuestionAttributes | null {
-    const question = questionOf(result, this.name)
-    if (!question) return null
+  /** The client would call it a refusal of the server, and what was done would be done again. */
+  #checkResult({ definition, isReadOnly }: ListedTool, { structuredContent, isError }: ServerResult): void {
+    const { outputSchema } = definition
+    if (outputSchema === undefined || isError) return
+    const checked = validateOutside(outputSchema as JsonObject, structuredContent)
+    if (checked.ok) return
+    const problem = `ran the call, but the result does not match its schema: ${this.#connection.quoted(checked.issues)}`
+    throw new McpServerError(this.name, problem, { mayHaveActed: !isReadOnly })
+  }
+
+  /** Null: the server only wants to be asked again. What it gets back is its own word for word, so a secret in that cannot be taken out. */
+  #ask(result: InputRequired, turn: Turn): AskedByTool | null {
     const { secrets } = this.#connection
-    const { state, ...shown } = question
-    if (secrets.hide(JSON.stringify(state)) !== JSON.stringify(state)) {
-      throw new McpServerError(this.name, 'asks with a state that holds a secret it was given; it cannot be kept')
+    try {
+      const question = questionOf(result, this.name)
+      if (!question) return null
+      const { state, ...shown } = question
+      if (!isSameJson(secrets.hideIn(state), state)) throw new Error('its state holds a secret that it was given')
+      return turn.ask({ ...secrets.hideIn(shown), state })
+    } catch (error) {
+      const why = this.#connection.quoted(error).replace(/\. Correct the argument\.$/, '')
+      throw new McpServerError(this.name, `asks for what cannot be asked: ${why}`)
     }
-    return { ...secrets.hideIn(shown), ...(state === undefined ? {} : { state }) }
   }
 
   async #found(name: string): Promise<ListedTool> {
@@ -218,7 +232,7 @@ class ServerTools implements McpTools {
             signal: turn.signal,
             timeout,
             allowInputRequired: true,
-            toolDefinition: definition,
+            toolDefinition: { ...definition, outputSchema: undefined },
             onprogress: throttled((progress) => turn.reportProgress(this.#connection.secrets.hideIn(progress))),
           }),
         { signal: turn.signal, mayAct: !isReadOnly },

@@ -52,17 +52,22 @@ function formOf({ kind, schema }: Item): JsonObject {
       required: ['approve'],
     }
   }
-  if (kind === 'elicitation' && isFlat(schema)) return schema
+  if (kind === 'elicitation' && isFlat(schema)) {
+    const { properties, required } = schema
+    return { type: 'object', properties: properties!, ...(required === undefined ? {} : { required }) }
+  }
   const description = `JSON that fits ${JSON.stringify(schema)}`.slice(0, maxShownArgs)
   return { type: 'object', properties: { json: { type: 'string', title: 'Answer', description } }, required: ['json'] }
 }
 
+/** Of a schema that a form of its properties says all of. Libraries write the others too. */
+const flatKeys = new Set(['type', 'properties', 'required', '$schema', 'additionalProperties', 'title', 'description'])
 const flatTypes = new Set<unknown>(['string', 'number', 'integer', 'boolean'])
 
 function isFlat(schema: Json): schema is JsonObject {
   const { type, properties } = Object(schema) as JsonObject
   if (type !== 'object' || typeof properties !== 'object' || properties === null) return false
-  if (Object.keys(schema as JsonObject).some((key) => !['type', 'properties', 'required'].includes(key))) return false
+  if (Object.keys(schema as JsonObject).some((key) => !flatKeys.has(key))) return false
   return Object.values(properties).every((property) => flatTypes.has(Object(property).type))
 }
 

@@ -5,8 +5,8 @@ import { createScope, type Scope } from '../../define/scope.ts'
 import { memoryStore } from '../../store/memory/memory-store.ts'
 import type { ConversationRecord } from '../../store/records.ts'
 import type { TenantChanges } from '../read/tenant-changes.ts'
-import { allowedChanges } from './allowed-changes.ts'
 import type { Authorize } from './authorize.ts'
+import { allowedChanges } from './authorized-verbs.ts'
 import { Gate } from './gate.ts'
 
 const bob = { tenant: 'acme', who: 'bob', scope: createScope({ user: 'bob', tenant: 'acme' }) as Scope }
@@ -31,6 +31,18 @@ test('a verdict about a deleted conversation is not one about what another user 
   expect(await caller.allows(row({ owner: 'bob' }))).toBe(true)
   expect(await caller.allows(row({ createdAt: 2 }))).toBe(false)
   expect(await caller.reads(row({ createdAt: 2 }))).toBe(false)
+  expect(await caller.allows(row({ createdAt: 2, owner: 'bob' }))).toBe(true)
+})
+
+test('a verdict that could not be had is asked for again with the next change', async () => {
+  let isDown = true
+  const { caller } = bobs((request) => {
+    if (isDown) throw new Error('the permissions are down')
+    return ownOrPublic(request)
+  })
+  await expect(caller.allows(row({ owner: 'bob' }))).rejects.toMatchObject({ code: 'authorize_failed' })
+  isDown = false
+  expect(await caller.allows(row({ owner: 'bob' }))).toBe(true)
 })
 
 test('after 30 seconds it is asked about the conversation as it is by then, and not before', async () => {

@@ -6,7 +6,7 @@ import type { Page } from '../../store/store.ts'
 import type { WatchEvent } from '../../view/growing-view.ts'
 import type { Conversation, TurnHandle } from '../conversation.ts'
 import type { FlowSession } from '../flow-session.ts'
-import { Refused } from '../permit.ts'
+import { Refused, setPermission } from '../permit.ts'
 import type { ListedConversation } from '../read/lists.ts'
 import { BegunMeanwhile } from '../send-message.ts'
 import type { AboutCall } from './asked-call.ts'
@@ -24,31 +24,6 @@ type Guarded<Handle> = {
   readonly open: Handle
   /** The same verbs where there is no such conversation. What is not allowed is done here, so that it looks the same. */
   readonly absent: Handle
-}
-
-/** For streams that several callers share: the conversation as it is, and how to hear that one of them may not read it any more. */
-export type Permission = {
-  readonly conversation: Conversation
-  /** Calls back once. Must be stopped when the stream ends. */
-  onLost(lost: (failure: unknown) => void): () => void
-}
-
-const permissions = new WeakMap<Conversation, Permission>()
-
-/** Null where no one is asked. */
-export function permissionOf(conversation: Conversation): Permission | null {
-  return permissions.get(conversation) ?? null
-}
-
-/** For a handle that wraps another. */
-export function passPermission(
-  from: Conversation,
-  to: Conversation,
-  wrap: (open: Conversation) => Conversation,
-): Conversation {
-  const permission = permissionOf(from)
-  if (permission) permissions.set(to, { ...permission, conversation: wrap(permission.conversation) })
-  return to
 }
 
 /** What may be done to a conversation of which only a snapshot is left: the handle asks whose that is. */
@@ -175,7 +150,7 @@ export function authorizedConversation(
     // Deleting nothing leaves a trace too, so it is not even tried.
     delete: () => ask('delete', async (handle) => (handle === open ? handle.delete() : false)),
   }
-  permissions.set(conversation, { conversation: open, onLost: (lost) => gate.onLost(id, lost) })
+  setPermission(conversation, { conversation: open, onLost: (lost) => gate.onLost(id, lost) })
   return conversation
 }
 

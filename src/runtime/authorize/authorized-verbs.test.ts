@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest'
-import { systemClock } from '../../base/clock.ts'
+import { type Clock, systemClock } from '../../base/clock.ts'
 import { silentLogger } from '../../base/logger.ts'
 import { defineAgent } from '../../define/define-agent.ts'
 import { defineFlow, type Flow } from '../../define/define-flow.ts'
@@ -10,10 +10,10 @@ import { scriptedModel } from '../../testing/scripted-model.ts'
 import type { Conversation, TurnHandle } from '../conversation.ts'
 import { createRuntime } from '../create-runtime.ts'
 import type { FlowSession } from '../flow-session.ts'
+import { permissionOf } from '../permit.ts'
 import type { Inspection } from '../read/inspect.ts'
 import type { Verbs } from '../runtime.ts'
 import { type AuthorizeAction, type AuthorizeRequest, actions } from './authorize.ts'
-import { permissionOf } from './authorized-handles.ts'
 
 type Names = { readonly id: string; readonly callId: string; readonly turnId: string }
 type Use<Handle> = readonly [AuthorizeAction, (handle: Handle, names: Names) => unknown]
@@ -205,6 +205,29 @@ test('an outcome that took longer than 30 seconds is told only if it may still b
       tookMs < 30_000 ? { status: 'completed' } : { status: 'detached', turnId: turn.turnId },
     )
   }
+  await runtime.close({ drainMs: 0 })
+})
+
+test('a stream of text ends when the conversation may not be read any more', async () => {
+  let isAllowed = true
+  // What is asked every 30 seconds is asked at once.
+  const after: Clock['after'] = (ms, run) => systemClock.after(ms === 30_000 ? 5 : ms, run)
+  const words = Array.from({ length: 1_000 }, (_, n) => `${n} `)
+  const runtime = createRuntime({
+    agents: [defineAgent({ name: 'helper', model: scriptedModel(() => ({ text: words, delayMs: 20 })) })],
+    store: memoryStore(),
+    logger: silentLogger,
+    clock: { ...systemClock, after },
+    authorize: () => isAllowed,
+  })
+  const chat = runtime.as(createScope({ user: 'ann' }) as Scope).conversation('a', { agent: 'helper' })
+  const shown: string[] = []
+  for await (const text of (await chat.send('Hi')).textStream) {
+    isAllowed = false
+    shown.push(text)
+  }
+  expect(shown[0]).toBe('0 ')
+  expect(shown.length).toBeLessThan(words.length)
   await runtime.close({ drainMs: 0 })
 })
 

@@ -6,7 +6,7 @@ import { callOfChild } from '../../engine/child/child-calls.ts'
 import type { Identity } from '../../engine/scopes.ts'
 import { isId } from '../../store/checks.ts'
 import type { ConversationRecord } from '../../store/records.ts'
-import { damagedRecord } from '../../store/rows.ts'
+import { readRecord } from '../../store/rows.ts'
 import type { TenantStore } from '../../store/store.ts'
 import type { AboutCall } from './asked-call.ts'
 import type { Authorize, AuthorizeAction, AuthorizedCall, AuthorizeVerdict } from './authorize.ts'
@@ -183,15 +183,4 @@ function readVerdict(given: unknown): AuthorizeVerdict {
     if (isId(owner)) return { owner }
   }
   throw new Error(`it returned ${shown(given)}; return true, false, 'all' or { owner: <user id> }`)
-}
-
-/** A row that is damaged can still be judged, by what is left of it. */
-async function readRecord(store: TenantStore, id: string): Promise<ConversationRecord | null> {
-  try {
-    return await store.getConversation(id)
-  } catch (error) {
-    const damaged = damagedRecord(error)
-    if (damaged) return damaged
-    throw error
-  }
 }

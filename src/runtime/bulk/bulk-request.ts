@@ -40,7 +40,7 @@ export type BulkRequest = {
 export type BulkStart = BulkRequest & {
   /** The same id is the same job. Default: a new one. */
   readonly id?: string
-  /** Recorded with the job, its cancels and its retries; a retried turn acts for this user. Default: 'system'. */
+  /** Recorded with the job and its cancels. A retried turn acts for the user whose turn it was. Default: 'system'. */
   readonly who?: string
 }
 

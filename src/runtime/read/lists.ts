@@ -5,6 +5,7 @@ import { ConversationQuarantinedError, ScopeMissingError } from '../../base/erro
 import { ConversationUnreadableError } from '../../base/errors/store-errors.ts'
 import type { Json, JsonObject } from '../../base/json.ts'
 import { flowOfAgent, sessionAgent } from '../../define/define-flow.ts'
+import { toolNamed } from '../../define/tool-source.ts'
 import { parentCallOf } from '../../engine/child/child-calls.ts'
 import type { EngineNode } from '../../engine/node.ts'
 import { argsDigest } from '../../log/codec.ts'
@@ -16,7 +17,6 @@ import type { InboxFilter, Page, TenantStore } from '../../store/store.ts'
 import type { CallPath } from '../../view/view.ts'
 import { describedBy } from '../../view/view-of.ts'
 import type { ForkOptions } from '../conversation.ts'
-import { argsSchemaOf } from './args-schema.ts'
 import { type PausedSince, withPauses } from './paused-rows.ts'
 
 export type { LastMessage } from '../../log/fsm-state.ts'
@@ -361,4 +361,19 @@ export function readForkOptions(given: ForkOptions | undefined): ReadForkOptions
     ...(id === undefined ? {} : { id }),
     ...(named === undefined ? {} : { name: named }),
   }
+}
+
+/** A page of the inbox has a schema with each approval: larger ones are left out of it. */
+const mostCharacters = 16_384
+
+const sizes = new WeakMap<JsonObject, number>()
+
+/** What the arguments of an approval must fit, for a form to edit them in. Null where this process does not have the tool, or its schema is large. */
+function argsSchemaOf({ agent, name, kind }: PendingCall, agents: EngineNode['agents']): JsonObject | null {
+  const tool = kind === 'approval' ? toolNamed(agents.get(agent ?? ''), name) : null
+  if (!tool || !('inputJsonSchema' in tool)) return null
+  const schema = tool.inputJsonSchema
+  const size = sizes.get(schema) ?? JSON.stringify(schema).length
+  sizes.set(schema, size)
+  return size > mostCharacters ? null : schema
 }

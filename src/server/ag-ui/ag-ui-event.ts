@@ -1,5 +1,5 @@
 import type { EventType, Event as ProtocolEvent } from '@ag-ui/core'
-import { jsonText } from '../answer.ts'
+import { jsonText } from '../../log/codec.ts'
 
 /** An event of AG-UI 1.0 as it is written: `type` is its text, so nothing of the protocol's package is loaded. */
 export type AgUiEvent = ProtocolEvent extends infer One

@@ -1,10 +1,9 @@
-import { encode } from '../../log/codec.ts'
+import { encode, jsonText } from '../../log/codec.ts'
 import { type ConversationState, openTurn } from '../../log/state.ts'
 import type { Conversation } from '../../runtime/conversation.ts'
 import type { WatchEvent } from '../../view/growing-view.ts'
 import type { View } from '../../view/view.ts'
 import { trimView } from '../../view/view-of.ts'
-import { jsonText } from '../answer.ts'
 
 const encoder = new TextEncoder()
 

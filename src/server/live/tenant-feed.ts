@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto'
 import { PerdureError } from '../../base/errors/perdure-error.ts'
 import type { Logger } from '../../base/logger.ts'
+import { jsonText } from '../../log/codec.ts'
 import { withoutContent } from '../../runtime/read/lists.ts'
 import type { ChangedRow, TenantChanges } from '../../runtime/read/tenant-changes.ts'
 import type { ConversationRecord } from '../../store/records.ts'
-import { jsonText } from '../answer.ts'
 import { listEntry, sessionEntry } from '../routes/pages.ts'
 
 /** Changes of a conversation that come within this time are told once. */

@@ -3,9 +3,9 @@ import { openTurn } from '../../log/state.ts'
 import { agUiStream, type Run } from '../ag-ui/ag-ui-stream.ts'
 import { answerClientCalls, answerInterrupts, noAnswers } from '../ag-ui/interrupts.ts'
 import { dataOf, inputOf, messageSchema, type RunInput } from '../ag-ui/run-input.ts'
-import { traceOfRequest } from '../answer.ts'
+import { chatOf, traceOfRequest } from '../answer.ts'
+import { withStoredFiles } from '../file-response.ts'
 import { anything, object, type Route, type RouteCall, text } from '../route.ts'
-import { chatOf, withStoredFiles } from './ui.ts'
 
 /** The route of `HttpAgent({ url: '/ag-ui/<agent>' })`. */
 export const agUiRoutes: readonly Route[] = [

@@ -1,7 +1,7 @@
 import { onAbort } from '../../base/abort.ts'
 import { RuntimeClosedError } from '../../base/errors/runtime-errors.ts'
 import { InvalidRequestError, RateLimitedError } from '../../base/errors/server-errors.ts'
-import { permissionOf } from '../../runtime/authorize/authorized-handles.ts'
+import { permissionOf } from '../../runtime/permit.ts'
 import { outboxOf } from '../../store/outbox.ts'
 import { json } from '../answer.ts'
 import { type Cursor, parseCursor } from '../live/frame.ts'

@@ -1,13 +1,11 @@
-import { AgentMismatchError, AgentMissingError } from '../../base/errors/runtime-errors.ts'
 import { InvalidRequestError } from '../../base/errors/server-errors.ts'
 import { ConversationNotFoundError } from '../../base/errors/store-errors.ts'
 import type { Json, JsonObject } from '../../base/json.ts'
-import type { InputPart, WhenBusy } from '../../engine/turn-options.ts'
+import type { WhenBusy } from '../../engine/turn-options.ts'
 import { openTurn } from '../../log/state.ts'
-import type { AuthorizeAction } from '../../runtime/authorize/authorize.ts'
 import type { Conversation } from '../../runtime/conversation.ts'
-import { empty, requireConversation, traceOfRequest, truncateToLimit } from '../answer.ts'
-import { filePath } from '../file-response.ts'
+import { chatOf, empty, traceOfRequest, truncateToLimit } from '../answer.ts'
+import { withStoredFiles } from '../file-response.ts'
 import { eventStreamHeaders } from '../live/subscription.ts'
 import { limit, object, type Route, type RouteCall, seq, text } from '../route.ts'
 import { type ClientMessage, dataOf, inputOf, readClientMessage } from '../ui/client-message.ts'
@@ -202,36 +200,4 @@ async function resumable(call: RouteCall): Promise<Conversation | null> {
     if (error instanceof ConversationNotFoundError && call.query['turn'] === undefined) return null
     throw error
   }
-}
-
-export async function chatOf(call: RouteCall, action: AuthorizeAction): Promise<Conversation> {
-  const { conversation, record } = await requireConversation(call, action)
-  const agent = call.params['agent']!
-  const { agents } = call.verbs
-  if (record.agent !== null && record.agent !== agent) throw new AgentMismatchError(record.id, record.agent, agent)
-  if (!agents.includes(agent)) throw new AgentMissingError(agent, record.id, agents)
-  return conversation
-}
-
-/**
- * Parts of a message, with the bytes of files that the page has from this conversation. Their addresses expire, so they
- * are not what is recorded. A file that the caller cannot read stays an address, which `send` checks.
- */
-export async function withStoredFiles(call: RouteCall, id: string, parts: readonly InputPart[]): Promise<InputPart[]> {
-  return Promise.all(
-    parts.map(async (part) => {
-      const blob = part.type === 'file' && typeof part.data === 'string' ? blobIn(part.data, id) : null
-      const file = blob === null ? null : await call.verbs.inspect(id).file(blob)
-      if (!file) return part
-      const pieces: Uint8Array[] = []
-      for await (const piece of file.pieces) pieces.push(piece)
-      return { ...part, data: new Uint8Array(Buffer.concat(pieces)) } as InputPart
-    }),
-  )
-}
-
-function blobIn(url: string, id: string): string | null {
-  const [path = ''] = url.split('?', 1)
-  const blob = path.slice(-64)
-  return /^[0-9a-f]{64}$/.test(blob) && path.endsWith(filePath(id, blob)) ? blob : null
 }

@@ -1,6 +1,6 @@
+import { jsonText } from '../../log/codec.ts'
 import type { SignedFiles } from '../../runtime/signed-files.ts'
 import type { View } from '../../view/view.ts'
-import { jsonText } from '../answer.ts'
 import { filePath } from '../file-response.ts'
 import { type Between, chunksBetween } from './chunks-between.ts'
 import type { UiChunk, UiTurn } from './ui-turn.ts'

@@ -1,7 +1,7 @@
 import { onAbort } from '../../base/abort.ts'
 import { RateLimitedError } from '../../base/errors/server-errors.ts'
+import { jsonText } from '../../log/codec.ts'
 import type { OnProgress, Progress } from '../../upkeep/maintenance.ts'
-import { jsonText } from '../answer.ts'
 import { logFailure, type Problem, problemIn } from '../problem.ts'
 import type { RouteCall } from '../route.ts'
 

@@ -190,8 +190,8 @@ export function memoryDriver(clock: Pick<Clock, 'now'> = systemClock, newId: () 
         .sort(newestFirst)
         .map((call) => {
           const row = conversations.get(call.conversationId)!
-          const { agent, title } = row.columns
-          return { ...call, agent, title, quarantinedAt: quarantineOf(row).quarantinedAt }
+          const { agent, title, owner: ownedBy } = row.columns
+          return { ...call, agent, title, owner: ownedBy, quarantinedAt: quarantineOf(row).quarantinedAt }
         })
       return fittingRows(found, bounds, rowBytes.inboxCall)
     },

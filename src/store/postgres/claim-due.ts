@@ -65,9 +65,12 @@ export function claimDue(
   }
 }
 
+/** A search finds so many times what is taken, and so many suspects for each: other nodes take what comes first at the same time. */
+const spares = { others: 4, suspects: 16 }
+
 /**
- * `found` are the rows to take, in the order of their places. `fair_due` chooses; what changed since is looked at again once the row is locked, and rows that another
- * statement has locked are left out. Under limits, claims wait for each other in `fair_due`, so what it counted stays so until the claim is made.
+ * `found` are the rows to take, in the order of their places. `fair_due` chooses; what changed since is looked at again once the row is locked, and instead of rows that
+ * another statement has locked the next are taken. Under limits, claims wait for each other in `fair_due`, so what it counted stays so until the claim is made.
  */
 function claimStatement(schema: string, form: 'any' | 'only'): Statement {
   const columns = 'c.tenant AS of_tenant, c.id AS of_id'
@@ -76,18 +79,28 @@ function claimStatement(schema: string, form: 'any' | 'only'): Statement {
   const mayTake = `c.agent = ANY ($3::text[]) AND NOT ${isLeftAlone} AND ${isNotPaused(schema)}`
   const isFree = `(c.epoch IS NULL OR c.leased_until <= ${nowMs})`
   const lock = 'FOR UPDATE OF c SKIP LOCKED'
-  const any = `SELECT ${columns}, d.ordinality AS place
-          FROM ${schema}.fair_due($3::text[], $4, $6, $5::jsonb, $7, $8::jsonb, $9::bigint, $10::jsonb) WITH ORDINALITY d
-          JOIN ${schema}.conversations c ON c.tenant = d.of_tenant AND c.id = d.of_id
-          WHERE c.wake_at <= ${now} AND ${isFree} AND ${mayTake} ORDER BY d.ordinality LIMIT $4 ${lock}`
-  const these = `SELECT ${columns}, c.wake_at AS place FROM unnest($6::text[], $7::text[]) o (tenant, id)
+  // In order, and each by its primary key, until there are enough.
+  const chosen = (which: string, most: string): string => `SELECT d.of_tenant, d.of_id, d.place
+          FROM (SELECT * FROM candidates d WHERE ${which} ORDER BY d.place) d, LATERAL (
+            SELECT FROM ${schema}.conversations c WHERE c.tenant = d.of_tenant AND c.id = d.of_id
+              AND c.wake_at <= ${now} AND ${isFree} AND (d.is_suspect OR c.epoch IS NULL OR ${isSuspect} IS NOT TRUE) AND ${mayTake} LIMIT 1 ${lock}
+          ) c LIMIT ${most}`
+  const any = `candidates AS MATERIALIZED (SELECT d.of_tenant, d.of_id, d.is_suspect, d.ordinality AS place
+          FROM ${schema}.fair_due(
+            $3::text[], $4, ${spares.others} * $4::bigint + ${spares.suspects} * $6::bigint, ${spares.suspects} * $6::bigint,
+            $5::jsonb, $7, $8::jsonb, $9::bigint, $10::jsonb
+          ) WITH ORDINALITY d
+      ), suspect AS MATERIALIZED (${chosen('d.is_suspect', '$6')}
+      ), other AS MATERIALIZED (${chosen('NOT d.is_suspect', '$4')}
+      ), found AS MATERIALIZED (SELECT * FROM suspect UNION ALL SELECT * FROM other ORDER BY place LIMIT $4`
+  const these = `found AS MATERIALIZED (SELECT ${columns}, c.wake_at AS place FROM unnest($6::text[], $7::text[]) o (tenant, id)
           JOIN ${schema}.conversations c ON c.tenant = o.tenant AND c.id = o.id
           WHERE c.wake_at <= ${now} AND (c.epoch IS NULL OR c.leased_until <= ${nowMs} AND ${isSuspect} IS NOT TRUE) AND ${mayTake}
           ORDER BY c.wake_at LIMIT $4 ${lock}`
   const account = form === 'any' ? "($8::jsonb -> c.agent ->> 'account')" : 'NULL'
   return {
     name: `claim_due_${form}`,
-    text: `WITH found AS MATERIALIZED (${form === 'any' ? any : these}
+    text: `WITH ${form === 'any' ? any : these}
       ), claimed AS (
         UPDATE ${schema}.conversations c SET ${claimedColumns(schema, '$1', '$2', nowMs, account)}
         FROM found p WHERE c.tenant = p.of_tenant AND c.id = p.of_id

@@ -66,7 +66,7 @@ export function calls(database: Database): Pick<Driver, Methods> {
     text: `SELECT ${callColumns} FROM ${schema}.calls t
       WHERE t.tenant ${secondary} = $1 AND t.conversation_id = $2 AND t.status = 'pending' ORDER BY t.created_at, t.id`,
   }
-  const inInbox = `SELECT ${callColumns}, c.agent, c.title, CASE WHEN ${isQuarantined} THEN c.claimed_at END AS "quarantinedAt"
+  const inInbox = `SELECT ${callColumns}, c.agent, c.title, c.owner, CASE WHEN ${isQuarantined} THEN c.claimed_at END AS "quarantinedAt"
     FROM ${schema}.calls t JOIN ${schema}.conversations c ON c.tenant = t.tenant AND c.id = t.conversation_id
     WHERE t.tenant ${secondary} = $1 AND t.status = 'pending'`
   const beforeLast = `AND (t.created_at, t.id ${secondary}) < ($2::bigint, $3::text)`

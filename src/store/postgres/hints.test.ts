@@ -3,7 +3,7 @@ import pg from 'pg'
 import { expect, inject, test, vi } from 'vitest'
 import { freshDatabase } from '../../../test/setup/fresh-database.ts'
 import { silentLogger } from '../../base/logger.ts'
-import { userMsg } from '../../testing/conformance/event-builders.ts'
+import { suspendCalls, userMsg } from '../../testing/conformance/event-builders.ts'
 import type { Store, WakeHint } from '../store.ts'
 import { postgresStore } from './index.ts'
 
@@ -113,3 +113,22 @@ test('a worker that announced itself is named for its agents until it leaves, an
     leave()
     await vi.waitUntil(async () => (await takerOf('support')) === undefined, { timeout: 10_000 })
   }))
+
+test('a deadline that has passed names one worker for all, also where it is one of the process that ended the call', async () => {
+  const connectionString = await freshDatabase(inject('postgresUrl'))
+  const open = (expiry: boolean): Store => postgresStore({ connectionString, logger: silentLogger, expiry })
+  const [here, there] = [open(true), open(false)]
+  const hints: WakeHint[] = []
+  const heardThere: WakeHint[] = []
+  here.onWake((hint) => hints.push(hint))
+  there.onWake((hint) => heardThere.push(hint))
+  const leave = here.announce!({ holder: 'worker-0123456789ab', agents: () => ['support'] })
+  await heardAfterWrites(heardThere, () => here.appendEvent('warm up', titled('x')))
+  await suspendCalls(here, 'chat', ['call'], { expiresInMs: 1 })
+  const ended = (heard: WakeHint[]) => heard.find(({ id, taker }) => id === 'chat' && typeof taker === 'string')
+  await vi.waitUntil(() => ended(hints) && ended(heardThere), { timeout: 10_000 })
+  expect(ended(hints)).toMatchObject({ taker: 'worker-0123456789ab' })
+  expect(ended(heardThere)).toMatchObject({ taker: '0123456789ab' })
+  leave()
+  await Promise.all([here.close(), there.close()])
+})

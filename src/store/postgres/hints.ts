@@ -34,13 +34,15 @@ export class HintChannel {
   /** Identifies this process's own messages, which it ignores. */
   readonly #self = randomUUID()
   readonly #waiting = new Map<string, WakeHint>()
-  readonly #takers = new Takers()
+  readonly #takers = { elsewhere: new Takers(), anywhere: new Takers() }
   /** The workers of this process, by what stands for them in notifications. */
   readonly #workers = new Map<string, { readonly worker: WorkerHere; readonly timer: NodeJS.Timeout }>()
   #client: Promise<Client> | null = null
   #lastQuery: Promise<unknown> = Promise.resolve()
   #sending: Promise<void> | null = null
   #emit: ((hint: WakeHint) => void) | null = null
+  #onMissed = (): void => {}
+  #hasListened = false
   #reconnects = 0
   /** Whether a warning about lost hints was logged. */
   #isDown = false
@@ -62,9 +64,15 @@ export class HintChannel {
     })
   }
 
-  /** The worker that should take a conversation; null when all should look. */
-  takerOf(tenant: string, id: string, agent: string | null): string | null {
-    return this.#takers.choose(tenant, id, agent)
+  /** The worker that should take a conversation; null when all should look. `isForAny`: also one of this process. */
+  takerOf(tenant: string, id: string, agent: string | null, isForAny: boolean): string | null {
+    return this.#takers[isForAny ? 'anywhere' : 'elsewhere'].choose(tenant, id, agent)
+  }
+
+  /** The hint as this process takes it: a worker of its own is named in full. */
+  heardHere(hint: WakeHint): WakeHint {
+    const own = typeof hint.taker === 'string' ? this.#workers.get(hint.taker) : undefined
+    return own ? { ...hint, taker: own.worker.holder } : hint
   }
 
   announce(worker: WorkerHere): Unsubscribe {
@@ -80,6 +88,7 @@ export class HintChannel {
 
   /** Must not be awaited by work: an announcement that fails is made again soon. */
   #tell(said: Announcement | Question): void {
+    if ('worker' in said) this.#takers.anywhere.heard(said)
     if (this.#isClosed || this.#isDown) return
     const payload = JSON.stringify([this.#self, [], said])
     this.#query(this.#notify(payload)).catch((error: unknown) => this.#wentDown(error))
@@ -89,8 +98,10 @@ export class HintChannel {
     return { name: 'hint', text: 'SELECT pg_notify($1, $2)', values: [this.#name, payload] }
   }
 
-  listen(emit: (hint: WakeHint) => void): Unsubscribe {
+  listen(emit: (hint: WakeHint) => void, onMissed: () => void = () => {}): Unsubscribe {
     this.#emit = emit
+    this.#onMissed = onMissed
+    this.#hasListened = false
     void this.#listenAgain()
     this.#check = setInterval(() => void this.#checkConnection(), this.#options.hintCheckMs).unref()
     return () => {
@@ -155,6 +166,8 @@ export class HintChannel {
       this.#reconnects = 0
       if (this.#isDown) this.#options.logger.info('the connection for hints is back')
       this.#isDown = false
+      if (this.#hasListened) this.#onMissed()
+      this.#hasListened = true
       this.#tell({ asks: 'who takes work' })
       for (const { worker } of this.#workers.values()) this.#tell(announcementOf(worker))
     } catch (error) {
@@ -221,12 +234,9 @@ export class HintChannel {
 
   #receive(payload: string): void {
     const { hints, said } = messageIn(payload, this.#self)
-    for (const hint of hints) {
-      const own = typeof hint.taker === 'string' ? this.#workers.get(hint.taker) : undefined
-      this.#emit?.(own ? { ...hint, taker: own.worker.holder } : hint)
-    }
+    for (const hint of hints) this.#emit?.(this.heardHere(hint))
     if (said === null) return
-    if ('worker' in said) this.#takers.heard(said)
+    if ('worker' in said) for (const takers of Object.values(this.#takers)) takers.heard(said)
     else for (const { worker } of this.#workers.values()) this.#tell(announcementOf(worker))
   }
 }

@@ -102,7 +102,7 @@ export function leases(database: Database): Pick<Driver, Methods> {
   const due = {
     name: 'due_work',
     text: `SELECT (SELECT ${nowMs}) AS now, d.of_tenant AS tenant, d.of_id AS id FROM (VALUES (1)) one
-      LEFT JOIN ${schema}.fair_due($1::text[], $2, $3, '{}', $4, $5::jsonb, $6::bigint, $7::jsonb) WITH ORDINALITY d ON true ORDER BY d.ordinality`,
+      LEFT JOIN ${schema}.fair_due($1::text[], $2, $2, $3, '{}', $4, $5::jsonb, $6::bigint, $7::jsonb) WITH ORDINALITY d ON true ORDER BY d.ordinality`,
   }
   const clockWatch = new ClockWatch()
   const correct = repairAfterClockChange(database)

@@ -50,6 +50,21 @@ test('behind more tenants than one search goes over, others are found, also wher
   await client.query('TRUNCATE perdure.conversations')
 })
 
+test('instead of what another claim is taking the next is taken, also of what has lapses', async () => {
+  await insert('acme', 6, 1)
+  await client.query(
+    `UPDATE perdure.conversations SET holder = 'dead', epoch = 1, leased_until = 10, claimed_at = 5 WHERE id IN ('c1', 'c2', 'c3')`,
+  )
+  const locked = (...ids: string[]) =>
+    client.query('SELECT FROM perdure.conversations WHERE id = ANY ($1) FOR UPDATE', [ids])
+  await client.query('BEGIN')
+  await locked('c1', 'c2', 'c4', 'c5')
+  const found = await store.claimDue({ ...claim, limit: 2, suspects: 1 })
+  expect(found.map(({ id }) => id)).toEqual(['c3', 'c6'])
+  await client.query('ROLLBACK')
+  await client.query('TRUNCATE perdure.conversations')
+})
+
 test('a search reads a bounded part of a long queue, under limits and of a paused tenant or agent', async () => {
   await insert('acme', 3_000, 1)
   await insert('beta', 1, 2)
@@ -57,7 +72,7 @@ test('a search reads a bounded part of a long queue, under limits and of a pause
     await client.query('BEGIN')
     const given = isLimited ? `'{"support":{"turns":9}}', 2` : 'NULL, NULL'
     const { rowCount } = await client.query(
-      `SELECT * FROM perdure.fair_due('{support,sales}', 4, 1, '{}', NULL, ${given}, NULL)`,
+      `SELECT * FROM perdure.fair_due('{support,sales}', 4, 4, 1, '{}', NULL, ${given}, NULL)`,
     )
     const { rows } = await client.query<{ n: string }>(
       "SELECT idx_tup_fetch + seq_tup_read AS n FROM pg_stat_xact_user_tables WHERE schemaname = 'perdure' AND relname = 'conversations'",

@@ -79,14 +79,14 @@ const found = 'c.tenant, c.id, c.agent, c.wake_at'
 
 /**
  * What may be claimed, in the order in which it is: what passes limits, then one conversation of each tenant, then the second of each, and so on, from the tenant
- * after \`p_after\` on. \`p_limits\`: by agent its limit (\`turns\`), its account (\`account\`) and that one's limit (\`accountTurns\`); agents that are not in it are under
+ * after \`p_after\` on. The first \`p_limit\` are those to claim, and up to \`p_most\` of the same tenants are to take where others take these. \`p_limits\`: by agent its limit (\`turns\`), its account (\`account\`) and that one's limit (\`accountTurns\`); agents that are not in it are under
  * none; null: no limits. \`p_tenants\`: the limit of each tenant, of tenants that are not in it \`p_tenant_limit\`. Reads for each agent a bounded part of the index: in its
  * order, which the planner would not choose while the table has no statistics.
  */
 const fairDue = (schema: string): string => `
   CREATE FUNCTION ${schema}.fair_due(
-    p_agents text[], p_limit bigint, p_suspects bigint, p_except jsonb, p_after text, p_limits jsonb, p_tenant_limit bigint, p_tenants jsonb
-  ) RETURNS TABLE (of_tenant text, of_id text, due_at bigint, round bigint) LANGUAGE plpgsql
+    p_agents text[], p_limit bigint, p_most bigint, p_suspects bigint, p_except jsonb, p_after text, p_limits jsonb, p_tenant_limit bigint, p_tenants jsonb
+  ) RETURNS TABLE (of_tenant text, of_id text, due_at bigint, round bigint, is_suspect boolean) LANGUAGE plpgsql
   SET enable_seqscan = off SET enable_bitmapscan = off AS $$
   #variable_conflict use_column
   DECLARE
@@ -159,7 +159,7 @@ const fairDue = (schema: string): string => `
         ) d
       );
     END IF;
-    v_share := CASE WHEN cardinality(v_tenants) <= 8 THEN p_limit ELSE least(p_limit, ceil(${mostRows}.0 / cardinality(v_tenants))) END;
+    v_share := CASE WHEN cardinality(v_tenants) <= 8 THEN p_most ELSE least(p_most, ceil(${mostRows}.0 / cardinality(v_tenants))) END;
 
     RETURN QUERY
       WITH passing AS MATERIALIZED (
@@ -167,7 +167,7 @@ const fairDue = (schema: string): string => `
         SELECT ${found} FROM ${schema}.conversations c
         WHERE p_limits IS NOT NULL AND c.wake_at - 0 <= v_now AND ${passes} AND c.epoch IS NULL AND c.agent = ANY (v_running) AND NOT ${isLeftAlone}
           AND ${isNotPaused(schema)}
-        ORDER BY c.wake_at - 0 LIMIT p_limit
+        ORDER BY c.wake_at - 0 LIMIT p_most
       ), suspect AS MATERIALIZED (
         SELECT ${found} FROM ${schema}.conversations c
         WHERE c.holder IS NOT NULL AND c.leased_until <= v_now AND ${isSuspect} IS TRUE AND c.wake_at + 0 <= v_now
@@ -177,18 +177,18 @@ const fairDue = (schema: string): string => `
         SELECT ${found} FROM ${schema}.conversations c
         WHERE c.holder IS NOT NULL AND c.leased_until <= v_now AND ${isSuspect} IS NOT TRUE AND c.wake_at + 0 <= v_now
           AND c.agent = ANY (v_running) AND NOT ${isLeftAlone} AND ${isNotPaused(schema)}
-        ORDER BY c.wake_at + 0 LIMIT p_limit
+        ORDER BY c.wake_at + 0 LIMIT p_most
       ), others AS (
-        SELECT r.tenant, r.id, a.agent, r.wake_at FROM unnest(v_agents) a (agent), unnest(v_tenants) t (tenant),
+        SELECT r.tenant, r.id, a.agent, r.wake_at, false AS is_suspect FROM unnest(v_agents) a (agent), unnest(v_tenants) t (tenant),
           LATERAL (${rowsOf(schema, 'a.agent', 't.tenant')} ORDER BY c.wake_at + 0 LIMIT v_share) r
-        UNION ALL SELECT tenant, id, agent, wake_at FROM suspect
-        UNION ALL SELECT tenant, id, agent, wake_at FROM lapsed
+        UNION ALL SELECT tenant, id, agent, wake_at, true FROM suspect
+        UNION ALL SELECT tenant, id, agent, wake_at, false FROM lapsed
       ), limited AS (
-        SELECT o.tenant, o.id, o.agent, o.wake_at, p_limits ? o.agent AND NOT EXISTS (
+        SELECT o.tenant, o.id, o.agent, o.wake_at, o.is_suspect, p_limits ? o.agent AND NOT EXISTS (
             SELECT FROM ${schema}.conversations c WHERE c.tenant = o.tenant AND c.id = o.id AND ${passes}
           ) AS is_limited
         FROM others o WHERE p_limits IS NOT NULL
-        UNION ALL SELECT o.tenant, o.id, o.agent, o.wake_at, false FROM others o WHERE p_limits IS NULL
+        UNION ALL SELECT o.tenant, o.id, o.agent, o.wake_at, o.is_suspect, false FROM others o WHERE p_limits IS NULL
       ), placed AS (
         SELECT l.*, row_number() OVER (PARTITION BY l.tenant ORDER BY l.wake_at, l.id) AS round,
           coalesce(array_position(v_tenants, l.tenant), 0) AS place
@@ -201,9 +201,9 @@ const fairDue = (schema: string): string => `
         FROM placed p
       )
       SELECT * FROM (
-        SELECT p.tenant, p.id, p.wake_at, 0::bigint AS round FROM passing p
+        SELECT p.tenant, p.id, p.wake_at, 0::bigint AS round, false AS is_suspect FROM passing p
         UNION ALL (
-          SELECT r.tenant, r.id, r.wake_at, r.round FROM ranked r
+          SELECT r.tenant, r.id, r.wake_at, r.round, r.is_suspect FROM ranked r
           WHERE NOT r.is_limited OR (
             r.of_tenant_rank <= coalesce((p_tenants ->> r.tenant)::bigint, p_tenant_limit, ${Number.MAX_SAFE_INTEGER}) - coalesce((v_tenant_held ->> r.tenant)::bigint, 0)
             AND r.of_agent_rank <= coalesce((v_agent_rooms ->> r.agent)::bigint, ${Number.MAX_SAFE_INTEGER})
@@ -211,7 +211,7 @@ const fairDue = (schema: string): string => `
           )
           ORDER BY r.round, r.wake_at, r.place
         )
-      ) chosen LIMIT p_limit;
+      ) chosen LIMIT p_most;
   END $$;
 `
 

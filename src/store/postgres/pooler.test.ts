@@ -31,7 +31,8 @@ describe('options of a pooler', () => {
   })
 })
 
-describe.skipIf(binary === null)('through PgBouncer in transaction mode', () => {
+/** For the tests of one block: a server that crashes must not have the tables of hundreds of others to recover. */
+function pooled() {
   let server: RunningPostgres
   let bouncer: RunningPgBouncer
   const databases = new WeakMap<Store, string>()
@@ -47,16 +48,25 @@ describe.skipIf(binary === null)('through PgBouncer in transaction mode', () => 
   })
 
   let schemas = 0
-  function open(schema = `s${++schemas}`, audit = true): Store {
-    const pooled = { connectionString: bouncer.url, pooler: 'transaction', directConnectionString: server.url } as const
-    const store = postgresStore({ ...pooled, schema, audit, max: 4, logger: silentLogger })
+  const open = (schema = `s${++schemas}`, audit = true): Store => {
+    const addresses = {
+      connectionString: bouncer.url,
+      pooler: 'transaction',
+      directConnectionString: server.url,
+    } as const
+    const store = postgresStore({ ...addresses, schema, audit, max: 4, logger: silentLogger })
     databases.set(store, schema)
     return store
   }
+  return { open, schemaOf: (store: Store) => databases.get(store), server: () => server, bouncer: () => bouncer }
+}
+
+describe.skipIf(binary === null)('through PgBouncer in transaction mode', () => {
+  const { open, schemaOf } = pooled()
   const underTest = {
     create: () => open(),
     createWithoutAudit: () => open(undefined, false),
-    openAnother: (store: Store) => open(databases.get(store)),
+    openAnother: (store: Store) => open(schemaOf(store)),
     destroy: (store: Store) => store.close(),
   }
 
@@ -66,6 +76,10 @@ describe.skipIf(binary === null)('through PgBouncer in transaction mode', () => 
     const suite = createSuite({ describe, test, expect, afterAll }, underTest)
     for (const declare of [keys, claimDue, expiry, forkLog, upkeep, hints]) declare(suite)
   }
+})
+
+describe.skipIf(binary === null)('through PgBouncer, where something dies', () => {
+  const { open, server, bouncer } = pooled()
 
   test('what was acknowledged is there after the server crashed, though it syncs nothing by itself', async () => {
     const store = open('crash')
@@ -74,8 +88,8 @@ describe.skipIf(binary === null)('through PgBouncer in transaction mode', () => 
       .putConversation('chat', { agent: 'support' })
       .then(() => store.claimDue({ holder: 'one', ttlMs: 60_000, agents: ['support'], limit: 1 }))
     expect(await claimed).toMatchObject([{ id: 'chat', lastSeq: 20 }])
-    await server.stop('immediate')
-    await server.restart()
+    await server().stop('immediate')
+    await server().restart()
     const other = open('crash')
     // The pooler finds the server again after a while.
     const events = () => other.streamEvents('chat').catch(() => null)
@@ -88,7 +102,7 @@ describe.skipIf(binary === null)('through PgBouncer in transaction mode', () => 
     const store = open('dies')
     expect(await store.commit('chat', { events: [userMsg()], key: 'one' })).toMatchObject({ seq: 1 })
     const committing = Array.from({ length: 20 }, (_, n) => store.commit('chat', { events: [userMsg()], key: `k${n}` }))
-    await bouncer.restart()
+    await bouncer().restart()
     const settled = await Promise.allSettled(committing)
     for (let n = 0; n < 20; n++) {
       // A key says what became of a commit whose answer was lost.
@@ -101,8 +115,8 @@ describe.skipIf(binary === null)('through PgBouncer in transaction mode', () => 
   })
 
   test('each transaction brings its own settings, and leaves none behind', async () => {
-    const url = await freshDatabase(server.url)
-    const through = new URL(bouncer.url)
+    const url = await freshDatabase(server().url)
+    const through = new URL(bouncer().url)
     through.pathname = new URL(url).pathname
     const store = postgresStore({ connectionString: through.href, pooler: 'transaction', directConnectionString: url })
     await store.appendEvent('chat', userMsg())

@@ -96,7 +96,8 @@ export function postgresDriver(
   ): Pick<WakeHint, 'taker'> => {
     const isOwners = epoch !== null && wake.type !== 'in' && (!releasesLease || wake.type === 'clear')
     if (isOwners || outcome.epoch !== undefined) return { taker: null }
-    const taker = hints.takerOf(tenant, id, expectedAgent ?? attrs.agent ?? null)
+    // Who sends a message and could work on it has its lease. What a deadline wakes is for any worker, this process included.
+    const taker = hints.takerOf(tenant, id, expectedAgent ?? attrs.agent ?? null, wake.type === 'expiry')
     return taker === null ? {} : { taker }
   }
   return {
@@ -105,9 +106,11 @@ export function postgresDriver(
     async commit(tenant, id, change) {
       const outcome = await commit(tenant, id, change)
       const isNews = change.events.length > 0 || change.wake.type === 'in'
-      if (outcome.type === 'ok' && isNews)
-        hints.send({ tenant, id, seq: outcome.seq, ...takerOf(tenant, id, change, outcome) })
-      return outcome
+      if (outcome.type !== 'ok' || !isNews) return outcome
+      const hint = { tenant, id, seq: outcome.seq, ...takerOf(tenant, id, change, outcome) }
+      hints.send(hint)
+      const { taker } = change.wake.type === 'expiry' ? hints.heardHere(hint) : {}
+      return taker === undefined ? outcome : { ...outcome, taker }
     },
     announce: (worker) => hints.announce(worker),
     ...events(database),
@@ -128,7 +131,7 @@ export function postgresDriver(
     liveBus,
     nodes: postgresNodes(database),
     steering: postgresSteering(database),
-    watchOthers: (emit) => hints.listen(emit),
+    watchOthers: (emit, onMissed) => hints.listen(emit, onMissed),
     async close() {
       await Promise.all([hints.close(), liveBus.close()])
       await database.close()

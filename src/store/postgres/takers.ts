@@ -24,7 +24,7 @@ export function tokenOf(holder: string): string {
 type Worker = { readonly agents: ReadonlySet<string> | 'any'; readonly names: string; readonly seenAt: number }
 
 /**
- * The workers of other processes, as far as this one has heard of them, and which of them should take a conversation. A wrong choice costs time and nothing
+ * Workers, as far as this process has heard of them, and which of them should take a conversation. A wrong choice costs time and nothing
  * else: what was not taken is found by polling.
  */
 export class Takers {

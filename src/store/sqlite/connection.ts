@@ -1,6 +1,6 @@
 import { pause } from '../../base/abort.ts'
 import { StoreBusyError, StoreError } from '../../base/errors/store-errors.ts'
-import { Database } from './database.ts'
+import { cacheSize, Database } from './database.ts'
 import { asStoreError, BusyRetry, busyError, isBusy, isDiskError, isHarmless } from './failure.ts'
 import { migrate, refuseForeignFile } from './migrate.ts'
 
@@ -75,9 +75,9 @@ export function openDatabase(path: string): Database {
   const db = new Database(path)
   try {
     // Waiting inside SQLite would block the event loop: the callers retry with timers.
-    db.exec(
-      'PRAGMA busy_timeout = 0; PRAGMA synchronous = FULL; PRAGMA cache_size = -16000; PRAGMA temp_store = MEMORY',
-    )
+    db.exec(`PRAGMA busy_timeout = 0; ${cacheSize}; PRAGMA temp_store = MEMORY`)
+    // On macOS `fsync` alone may leave data in the cache of the disk. Elsewhere the second setting changes nothing.
+    db.exec('PRAGMA synchronous = FULL; PRAGMA fullfsync = ON')
     // Read to its end: only there does SQLite report that the change of mode did not reach the disk.
     const journal = db.all<{ journal_mode: string }>('PRAGMA journal_mode = WAL')[0]?.journal_mode
     if (journal !== 'wal') {

@@ -3,6 +3,9 @@ import { fittingRows } from '../rows.ts'
 import type { PageBounds } from '../store.ts'
 import { isHarmless } from './failure.ts'
 
+/** In KiB. A larger transaction goes to the log before its commit. */
+export const cacheSize = 'PRAGMA cache_size = -16000'
+
 /**
  * A connection that prepares each statement once. Everything is synchronous: no other code runs between two calls.
  * Parameters must be plain `?`: the oldest supported Node cannot bind numbered ones.

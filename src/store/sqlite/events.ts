@@ -111,7 +111,7 @@ export function inbox(
     const last = before === undefined ? undefined : getCall(db, tenant, before, ofOwner, owned)
     if (last === null) return null
     return db.page<StoredInboxCall>(
-      `SELECT ${columns}, conversations.agent, conversations.title, ${quarantinedAt} FROM ${source}
+      `SELECT ${columns}, conversations.agent, conversations.title, conversations.owner, ${quarantinedAt} FROM ${source}
        WHERE calls.tenant = ? AND calls.status = 'pending' AND (calls.created_at, calls.call_id) < (?, ?)
        ${ofOwner} ORDER BY calls.created_at DESC, calls.call_id DESC`,
       bounds,

@@ -3,6 +3,7 @@ import { failpoint } from '../../base/failpoint.ts'
 import type { Connection } from './connection.ts'
 import type { Database } from './database.ts'
 import { BusyRetry, isBusy } from './failure.ts'
+import { LogRoom } from './log-room.ts'
 
 /** Limits how long one group holds the file and the event loop. */
 const maxGroupSize = 512
@@ -22,11 +23,13 @@ type Job = {
  */
 export class GroupCommit {
   readonly #connection: Connection
+  readonly #room: LogRoom
   readonly #queue: Job[] = []
   #isScheduled = false
 
   constructor(connection: Connection) {
     this.#connection = connection
+    this.#room = new LogRoom(connection)
   }
 
   /** Resolves when the result is on disk. `work` must be synchronous, and must decide to refuse before it writes; it may run more than once. */
@@ -74,6 +77,7 @@ export class GroupCommit {
       // Durable from here: every change of the group. A crash before this point leaves none of them.
       failpoint('store.after_transaction')
       for (const [index, job] of group.entries()) job.resolve(results[index])
+      this.#room.afterCommit(db)
       return null
     } catch (error) {
       if (stage !== 'begin') db?.rollBack()

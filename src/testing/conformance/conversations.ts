@@ -296,7 +296,7 @@ function newestFirst(left: ConversationRecord, right: ConversationRecord): numbe
 
 export function inbox({ describe, test, expect, refused }: Suite): void {
   describe('the inbox', () => {
-    test('the pending calls of all conversations are listed, newest first, with agent and title', async ({
+    test('the pending calls of all conversations are listed, newest first, with agent, title and owner', async ({
       store,
       pass,
     }) => {
@@ -307,9 +307,9 @@ export function inbox({ describe, test, expect, refused }: Suite): void {
       await pass(3)
       await store.upsertToolCall('three', { id: 'third' })
       expect(await store.pendingInbox()).toEqual([
-        { ...(await store.getToolCall('third')), agent: null, title: null },
-        { ...(await store.getToolCall('second')), agent: 'sales', title: null },
-        { ...(await store.getToolCall('first')), agent: 'support', title: 'Refund' },
+        { ...(await store.getToolCall('third')), agent: null, title: null, owner: null },
+        { ...(await store.getToolCall('second')), agent: 'sales', title: null, owner: 'ann' },
+        { ...(await store.getToolCall('first')), agent: 'support', title: 'Refund', owner: 'ann' },
       ])
     })
 

@@ -147,6 +147,23 @@ export function forkCalls({ describe, test, expect }: Suite): void {
       expect((await store.getToolCall('child'))!.status).toBe('pending')
     })
 
+    test('an approval counts once: a call that was approved ends as unknown, also where it was not started', async ({
+      store,
+    }) => {
+      await suspendCalls(store, 'chat', ['call'])
+      await store.resolveToolCall('call', 'resolved', true)
+      const [, , , , resolved] = await store.streamEvents('chat')
+      await store.fork('chat', 'copy', { at: resolved!.seq })
+      await store.appendEvent('chat', toolStarted('call'))
+      await store.fork('chat', 'later')
+      for (const copy of ['copy', 'later']) {
+        const [id] = await idsInLog(store, copy)
+        const last = (await store.streamEvents(copy)).at(-1)!
+        expect(last).toMatchObject({ type: 'tool_result', content: { callId: id, ok: false, outcome: 'unknown' } })
+        expect(await store.pendingToolCalls(copy)).toEqual([])
+      }
+    })
+
     test('a call that was not started yet is neither closed nor waiting', async ({ store }) => {
       await store.commit('chat', {
         events: [userMsg(), assistantMsg([{ type: 'call', callId: 'call' }]), toolCall('call', { gated: false })],

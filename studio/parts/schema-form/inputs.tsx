@@ -90,12 +90,7 @@ function LongText({ value, onOpen, isDisabled }: { value: string; onOpen: () => 
   return (
     <div className="min-w-0 rounded-(--radius) border p-2">
       <p className="line-clamp-4 font-mono text-xs break-all text-soft">{visible(value, shownOfLong)}</p>
-      <button
-        type="button"
-        className="mt-1 text-accent hover:underline max-md:min-h-11"
-        disabled={isDisabled}
-        onClick={onOpen}
-      >
+      <button type="button" className="mt-1 link max-md:min-h-11" disabled={isDisabled} onClick={onOpen}>
         Edit all {value.length.toLocaleString()} characters
       </button>
     </div>
@@ -161,12 +156,12 @@ function Radios({ id, options, chosen, onChoose, isDisabled, isWrong, describedB
       {numbered(options).map(({ index, ...option }) => (
         <label
           key={index}
-          className={`flex min-h-8 max-w-full items-center gap-2 rounded-(--radius) border px-2.5 py-1 has-focus-visible:outline-2 has-focus-visible:outline-accent max-md:min-h-11 ${index === chosen ? 'border-accent bg-selected' : 'hover:bg-hover'} ${isWrong && chosen < 0 ? 'border-failed' : ''} ${isDisabled ? 'opacity-60' : 'cursor-pointer'}`}
+          className={`flex min-h-8 max-w-full items-center gap-2 rounded-(--radius) border px-2.5 py-1 has-focus-visible:outline-2 has-focus-visible:outline-accent max-md:min-h-11 ${index === chosen ? 'border-strong bg-selected' : 'hover:bg-hover'} ${isWrong && chosen < 0 ? 'border-failed' : ''} ${isDisabled ? 'opacity-60' : 'cursor-pointer'}`}
         >
           <input
             type="radio"
             name={id}
-            className="accent-accent outline-none"
+            className="accent-strong outline-none"
             checked={index === chosen}
             disabled={isDisabled}
             onChange={() => onChoose(option.value)}

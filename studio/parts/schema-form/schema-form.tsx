@@ -294,13 +294,7 @@ function Missing({
   return (
     <div className="flex min-h-8 items-center gap-2">
       <span className="font-mono text-xs text-faint">{words}</span>
-      <button
-        id={id}
-        type="button"
-        className="text-accent hover:underline max-md:min-h-11"
-        disabled={isDisabled}
-        onClick={onSet}
-      >
+      <button id={id} type="button" className="link max-md:min-h-11" disabled={isDisabled} onClick={onSet}>
         Set
       </button>
     </div>
@@ -385,7 +379,7 @@ function Items({ field, path, items, label, ...given }: ItemsProps) {
         <button
           type="button"
           disabled={isDisabled}
-          className="inline-flex min-h-8 items-center gap-1 self-start text-accent hover:underline max-md:min-h-11"
+          className="inline-flex min-h-8 items-center gap-1 self-start link max-md:min-h-11"
           onClick={() => form.set([...path, items.length], addedValue(field.item))}
         >
           <Plus className="size-4" aria-hidden />

@@ -7,7 +7,7 @@ import { mcpTools } from '../../../src/mcp/client/mcp-tools.ts'
 import { createRuntime } from '../../../src/runtime/create-runtime.ts'
 import { memoryStore } from '../../../src/store/memory/memory-store.ts'
 import { scriptedModel } from '../../../src/testing/scripted-model.ts'
-import type { Attack } from '../../mcp/hostile.ts'
+import { type Attack, attackText } from '../../mcp/hostile.ts'
 import { childInput, dieWithParent, say } from '../harness/child-channel.ts'
 
 export type Aimed = { readonly attack: Attack; readonly url: string | null }
@@ -55,7 +55,7 @@ async function survive({ attack, url }: Aimed): Promise<{ problems: string[]; er
           {
             command: process.execPath,
             args: ['--disable-warning=ExperimentalWarning', program],
-            env: { ATTACK: `${attack.method} ${attack.kind} ${attack.seed}` },
+            env: { ATTACK: attackText(attack) },
           },
           options,
         )

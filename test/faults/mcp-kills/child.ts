@@ -1,6 +1,7 @@
 import { appendFileSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { z } from 'zod'
 import { defineAgent } from '../../../src/define/define-agent.ts'
 import { defineTool } from '../../../src/define/define-tool.ts'
 import { createScope } from '../../../src/define/scope.ts'
@@ -23,16 +24,18 @@ async function serveDesk(): Promise<void> {
   const refund = defineTool({
     name: 'refund',
     description: 'Pay an order back',
-    input: { type: 'object' },
+    input: z.object({ request: z.string() }),
     approval: 'required',
-    run: (_, { callId }) => {
-      appendFileSync(effects, `${callId}\n`)
+    run: ({ request }) => {
+      appendFileSync(effects, `${request}\n`)
       return 'paid'
     },
   })
-  const model = scriptedModel(({ prompt }) =>
-    prompt.at(-1)?.role === 'tool' ? 'Paid.' : { calls: [{ tool: 'refund', args: {} }] },
-  )
+  const model = scriptedModel(({ prompt }) => {
+    if (prompt.at(-1)?.role === 'tool') return 'Paid.'
+    const [request] = /c\d+/.exec(JSON.stringify(prompt.at(-1)?.content)) ?? ['none']
+    return { calls: [{ tool: 'refund', args: { request } }] }
+  })
   const agent = defineAgent({ name: 'desk', model, tools: [refund] })
   const runtime = createRuntime({
     agents: [agent],
@@ -56,15 +59,17 @@ function startFront(): void {
     // Calls that go on with an answer may be repeated: our server takes each answer once.
     { name: 'remote', defaults: { approval: 'auto', ifInterrupted: 'rerun' }, retry: { baseMs: 10, maxMs: 50 } },
   )
-  const model = scriptedModel(({ prompt }) =>
-    prompt.at(-1)?.role === 'tool' ? 'Done.' : { calls: [{ tool: 'remote__desk', args: { message: 'refund' } }] },
-  )
+  const model = scriptedModel(({ prompt }) => {
+    if (prompt.at(-1)?.role === 'tool') return 'Done.'
+    const [request] = /c\d+/.exec(JSON.stringify(prompt.at(-1)?.content)) ?? ['none']
+    return { calls: [{ tool: 'remote__desk', args: { message: `refund ${request}` } }] }
+  })
   const agent = defineAgent({ name: 'front', model, toolSources: [tools] })
   const runtime = createRuntime({ agents: [agent], store, ...quick })
   process.on('message', async ({ send, answer }: { send?: string; answer?: string }) => {
     const chat = runtime.conversation((send ?? answer)!, { agent: 'front' })
     if (send !== undefined) {
-      const turn = await chat.send('Refund it.', { key: 'first' })
+      const turn = await chat.send(`Refund ${send}.`, { key: 'first' })
       process.send!({ outcome: await turn.outcome() })
     } else {
       const [item] = (await chat.view()).pending

@@ -1,7 +1,9 @@
+import { writeFileSync } from 'node:fs'
 import { type Flood, hostileAnswer, neverReads, readAttack } from '../hostile.ts'
 
-/** A hostile server on standard output: ATTACK says how it answers. */
+/** A hostile server on standard output: ATTACK says how it answers, and PID_FILE where it writes its process id. */
 const attack = readAttack(process.env['ATTACK'] ?? '')
+if (process.env['PID_FILE']) writeFileSync(process.env['PID_FILE'], String(process.pid))
 let rest = ''
 process.stdin.on('data', (chunk) => {
   rest += String(chunk)

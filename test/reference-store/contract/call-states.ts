@@ -12,6 +12,7 @@ export type CallState = {
   readonly seq: number
   isStarted: boolean
   isEnded: boolean
+  isApproved: boolean
   /** The suspension without an answer. */
   pending: (Suspension & { readonly at: Span }) | null
   /** When that suspension expires. */
@@ -23,7 +24,15 @@ export function callStates(events: readonly Event[]): Map<string, CallState> {
   for (const [index, { type, content, at }] of events.entries()) {
     if (type === 'tool_call') {
       const call = content as EventContents['tool_call']
-      states.set(call.callId, { call, seq: index + 1, isStarted: false, isEnded: false, pending: null, deadline: null })
+      states.set(call.callId, {
+        call,
+        seq: index + 1,
+        isStarted: false,
+        isEnded: false,
+        isApproved: false,
+        pending: null,
+        deadline: null,
+      })
       continue
     }
     const state = states.get((content as { callId?: string }).callId ?? '')
@@ -58,5 +67,6 @@ function answer(state: CallState, { round, status }: EventContents['resolution']
   if (state.pending?.round !== round) return
   const goesOn = status === 'resolved' && ['approval', 'recovery'].includes(state.pending.kind)
   if (!goesOn) state.isEnded = true
+  else if (state.pending.kind === 'approval') state.isApproved = true
   state.pending = null
 }

@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../../src/base/json.ts'
 import type { FlowOp } from '../../../src/log/events.ts'
 import type { Span } from '../compare/span.ts'
-import { callStates, openCalls } from './call-states.ts'
+import { type CallState, callStates, openCalls } from './call-states.ts'
 import { type Call, type Conversation, type Event, newConversation, Refused, type Tenant } from './state.ts'
 
 /** The source and where to cut, or what the contract answers instead. */
@@ -47,7 +47,7 @@ export function fork(
   copy.events = copied.map((event) => rename(event, fresh))
   for (const state of openCalls(copied)) {
     const callId = fresh.get(state.call.callId)!
-    if ((state.isStarted && !state.pending) || state.pending?.kind === 'sub_agent') {
+    if (isOfSource(state)) {
       copy.events.push({ type: 'tool_result', content: { callId, ...interrupted }, at: now.copy() })
     } else if (state.pending) {
       const { round, kind, prompt, doneBefore, at: askedAt } = state.pending
@@ -81,6 +81,12 @@ export function fork(
   tenant.conversations.set(newId, copy)
   copy.toldSeq = copy.events.length
   return copy
+}
+
+/** Started, worked on by a child agent, or approved: an approval lets a call run once, unless it is a page or a person that does it. */
+function isOfSource({ call, isStarted, isApproved, pending }: CallState): boolean {
+  if (pending) return pending.kind === 'sub_agent' || (isApproved && pending.kind === 'recovery')
+  return isStarted || (isApproved && call.executor !== 'client' && call.executor !== 'human')
 }
 
 /** What a session had asked since its last summary, and was not answered. Positions count from 1, anew with each fresh record. */

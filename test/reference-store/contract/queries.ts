@@ -133,9 +133,9 @@ export function inbox(tenant: Tenant, { owner, before, limit = pageSize, ...boun
   const found = pageAfter(all, before, 'call_not_found').filter(({ status }) => status === 'pending')
   return fitting(found, { ...bounds, limit }, anyBytes).map((call) => {
     const conversation = tenant.conversations.get(call.conversationId)!
-    const { agent, title } = conversation
+    const { agent, title, owner: ownedBy } = conversation
     const quarantine = isQuarantined(conversation) ? { quarantinedAt: conversation.lease!.claimedAt } : {}
-    return { ...(callRecord(call) as object), agent, title, ...quarantine }
+    return { ...(callRecord(call) as object), agent, title, owner: ownedBy, ...quarantine }
   })
 }
 
