@@ -145,10 +145,13 @@ export function seedTitle(seed: Json): string | null {
   return typeof title === 'string' && title !== '' ? title : null
 }
 
-/** The turn being worked on: at most one. */
+/** The turn being worked on: at most one. Asked for many times with each commit, so it makes nothing. */
 export function openTurn({ turns }: Pick<ConversationState, 'turns'>): TurnState | null {
-  const newest = turns.findLast((turn) => turn.opened)
-  return newest && !newest.end ? newest : null
+  for (let index = turns.length - 1; index >= 0; index--) {
+    const turn = turns[index]!
+    if (turn.opened) return turn.end ? null : turn
+  }
+  return null
 }
 
 export function queuedTurns(state: ConversationState): TurnState[] {

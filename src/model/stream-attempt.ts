@@ -106,8 +106,9 @@ class StreamLimits {
 
   /** Waits for the earliest limit. Chunks that arrived meanwhile have moved it. */
   #wait(): void {
-    const { what, dueAt } = this.#next()
-    const remainingMs = dueAt - monotonic(this.#clock)
+    const endsAt = this.#startedAt + this.#timeouts.totalMs
+    const chunkDueAt = this.#chunkDueAt()
+    const remainingMs = Math.min(chunkDueAt, endsAt) - monotonic(this.#clock)
     if (remainingMs > 0) {
       this.#callOff = afterAwaited(remainingMs, this.#clock, () => this.#wait())
       return
@@ -118,18 +119,21 @@ class StreamLimits {
       this.#callOff = afterAwaited(lateMs, this.#clock, () => this.#wait())
       return
     }
-    this.#passed = what
-    this.#link.abort(new DOMException(what, 'TimeoutError'))
+    this.#passed = this.#tooLate(chunkDueAt < endsAt)
+    this.#link.abort(new DOMException(this.#passed, 'TimeoutError'))
   }
 
-  #next(): { readonly what: string; readonly dueAt: number } {
+  #chunkDueAt(): number {
+    const { firstChunkMs, betweenChunksMs } = this.#timeouts
+    return this.#heardAt === null ? this.#startedAt + firstChunkMs : this.#heardAt + betweenChunksMs
+  }
+
+  #tooLate(isChunk: boolean): string {
     const { firstChunkMs, betweenChunksMs, totalMs } = this.#timeouts
-    const endsAt = this.#startedAt + totalMs
-    const chunk =
-      this.#heardAt === null
-        ? { what: `no chunk arrived within ${firstChunkMs} ms`, dueAt: this.#startedAt + firstChunkMs }
-        : { what: `no chunk arrived for ${betweenChunksMs} ms`, dueAt: this.#heardAt + betweenChunksMs }
-    return chunk.dueAt < endsAt ? chunk : { what: `the answer was not complete after ${totalMs} ms`, dueAt: endsAt }
+    if (!isChunk) return `the answer was not complete after ${totalMs} ms`
+    return this.#heardAt === null
+      ? `no chunk arrived within ${firstChunkMs} ms`
+      : `no chunk arrived for ${betweenChunksMs} ms`
   }
 }
 

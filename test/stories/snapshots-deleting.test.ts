@@ -141,6 +141,13 @@ overStores('deleting a conversation with snapshots', (story) => {
     expect(await runtime.as(acme).conversations()).toEqual([])
   })
 
+  test('of the default tenant is done by the system: its scope is null', async () => {
+    const { runtime, deleted } = start(story, helper())
+    await (await runtime.conversation('c1', { agent: 'helper' }).send('Hi')).outcome()
+    expect(await runtime.deleteTenant('default')).toBe(1)
+    expect(deleted).toMatchObject([{ conversationId: 'c1', scope: null }])
+  })
+
   test('is remembered by an export: the id is not restored in the store it is imported into', async () => {
     const first = start(story, helper())
     const chat = first.runtime.conversation('c1', { agent: 'helper' })

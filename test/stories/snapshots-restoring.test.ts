@@ -297,6 +297,16 @@ overStores('a conversation whose log is lost', (story) => {
     expect(new Set(contexts.map(({ owner }) => owner))).toEqual(new Set(['ann']))
   })
 
+  test('is gone where no persistence was configured', async () => {
+    const agent = defineAgent({ name: 'helper', model: scriptedModel(['Hello.', 'Anew.']) })
+    const chatIn = (store: Store) => story.start({ agents: [agent], store }).conversation('c1', { agent: 'helper' })
+    await (await chatIn(story.openStore()).send('Hi')).outcome()
+    const chat = chatIn(story.openStore())
+    await expect(chat.continue()).rejects.toMatchObject({ code: 'conversation_not_found' })
+    expect(await (await chat.send('Still there?')).outcome()).toMatchObject({ status: 'completed', text: 'Anew.' })
+    expect((await chat.history()).messages).toHaveLength(2)
+  })
+
   test('cannot be continued without a snapshot', async () => {
     const { persistence } = table()
     const agent = defineAgent({ name: 'helper', model: scriptedModel('ok') })

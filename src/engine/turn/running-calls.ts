@@ -90,9 +90,12 @@ export class MissingTools {
   /** The calls of the open turn that would run now, or start a child agent, and are not for this node. Empty once it has waited for long enough. */
   callsForOtherNodes(state: ConversationState): readonly CallState[] {
     const turn = openTurn(state)
-    if (!turn || turn.calls.length === 0) return []
-    const lacksTool = ({ name, executor }: CallState) => toolNamed(this.#agent, name)?.executor !== executor
-    return turn.calls.filter((call) => lacksTool(call) && needsTool(call) && this.#waitMs(call) > 0)
+    const left: CallState[] = []
+    for (const call of turn?.calls ?? []) {
+      const lacksTool = toolNamed(this.#agent, call.name)?.executor !== call.executor
+      if (lacksTool && needsTool(call) && this.#waitMs(call) > 0) left.push(call)
+    }
+    return left
   }
 
   /** Throws `ToolMissingError` if there are such calls, so that the worker releases the conversation: nothing else can go on. */
