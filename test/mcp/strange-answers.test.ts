@@ -101,7 +101,7 @@ test('a result that does not match its schema was made by a call that ran', asyn
     const { error } = await resultOf(
       strange({ ...list, 'tools/call': () => ({ content: [], ...(structuredContent && { structuredContent }) }) }),
     )
-    expect(error).toMatch(/ran the call, but the result does not match its schema: .* The call may have taken effect\./)
+    expect(error).toMatch(/ran the call, but its result does not match its schema: .* The call may have taken effect\./)
   }
   const fits = strange({ ...list, 'tools/call': () => ({ content: [], structuredContent: { n: 7 } }) })
   expect(await resultOf(fits)).toMatchObject({ ok: true, result: { n: 7 } })
@@ -128,7 +128,15 @@ test('a file that cannot be kept is the error of a call that ran', async () => {
   const content = [{ type: 'image', mimeType: 'image/png', data: 'AAAA' }]
   const onFile = () => Promise.reject(new Error('the disk is full'))
   const { error } = await resultOf(strange({ 'tools/call': () => ({ content }) }, {}, { onFile }))
-  expect(error).toBe('it ran, but a file of its result could not be kept: the disk is full')
+  expect(error).toBe(
+    "The MCP server 'odd' ran the call, but a file of its result could not be kept: the disk is full. The call may have taken effect. Look at the server.",
+  )
+})
+
+test('a result that is too large was made by a call that ran', async () => {
+  const structuredContent = { text: 'x'.repeat(300_000) }
+  const { error } = await resultOf(strange({ 'tools/call': () => ({ content: [], structuredContent }) }))
+  expect(error).toMatch(/ ran the call, but its result has 300011 bytes, .* The call may have taken effect\./)
 })
 
 test('pages of a list are asked for with the cursors of the server and no others', async () => {

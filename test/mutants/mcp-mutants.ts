@@ -122,8 +122,8 @@ const planted: readonly (readonly [name: string, file: string, find: string, rep
   [
     'the result of a call that ran looks refused',
     'src/mcp/client/mcp-tools.ts',
-    'this.#checkResult(listed, result as ServerResult)',
-    '',
+    'if (checked?.ok === false) throw',
+    'if (checked === null) throw',
     strange('a result that does not match its schema was made by a call that ran'),
   ],
   [

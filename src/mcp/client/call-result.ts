@@ -17,22 +17,33 @@ const maxError = 4_000
 
 type Block = { readonly [key: string]: unknown }
 
+/** Throws what the server calls an error. */
+export function throwErrorIn(result: ServerResult): void {
+  if (!result.isError) return
+  throw new Error((textIn(blocksOf(result)) || 'it failed and did not say why').slice(0, maxError).toWellFormed())
+}
+
 /**
  * The result of a call as it is recorded: what is structured as it is, text alone as a text, and everything else as a list of parts. Files are not recorded:
- * `onFile` keeps them. Throws what the server calls an error, and for results that are too large.
+ * `onFile` keeps them. Throws for results that are too large.
  */
 export async function resultOf(result: ServerResult, turn: Turn, onFile: McpToolsOptions['onFile']): Promise<Json> {
-  const blocks = (Array.isArray(result.content) ? result.content : []).slice(0, mostBlocks) as readonly Block[]
-  const text = blocks
-    .flatMap(({ type, text }) => (type === 'text' && typeof text === 'string' ? [text] : []))
-    .join('\n')
-  if (result.isError) throw new Error((text || 'it failed and did not say why').slice(0, maxError).toWellFormed())
+  const blocks = blocksOf(result)
+  const text = textIn(blocks)
   const others = blocks.filter(({ type }) => type !== 'text')
   if (result.structuredContent !== undefined && others.length === 0) return fitting(result.structuredContent as Json)
   if (others.length === 0) return cutText(text)
   const parts = await Promise.all(blocks.map((block) => partOf(block, turn, onFile)))
   const structured = result.structuredContent as Json | undefined
   return fitting(structured === undefined ? parts : { structured, parts })
+}
+
+function blocksOf({ content }: ServerResult): readonly Block[] {
+  return (Array.isArray(content) ? content : []).slice(0, mostBlocks) as readonly Block[]
+}
+
+function textIn(blocks: readonly Block[]): string {
+  return blocks.flatMap(({ type, text }) => (type === 'text' && typeof text === 'string' ? [text] : [])).join('\n')
 }
 
 async function partOf(block: Block, turn: Turn, onFile: McpToolsOptions['onFile']): Promise<Json> {
@@ -69,7 +80,7 @@ async function fileOf(
   try {
     return { ...about, url: String(await onFile({ mediaType: type, bytes }, turn)) }
   } catch (error) {
-    throw new Error(`it ran, but a file of its result could not be kept: ${errorText(error)}`)
+    throw new Error(`a file of its result could not be kept: ${errorText(error)}`)
   }
 }
 
@@ -95,7 +106,7 @@ function fitting(value: Json): Json {
   if (!canEncode(value)) return value
   const bytes = Buffer.byteLength(JSON.stringify(value))
   if (bytes > maxResultBytes) {
-    throw new Error(`it ran, but its result has ${bytes} bytes, and at most ${maxResultBytes} are recorded`)
+    throw new Error(`its result has ${bytes} bytes, and at most ${maxResultBytes} are recorded`)
   }
   return value
 }

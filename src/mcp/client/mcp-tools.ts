@@ -10,7 +10,7 @@ import type { ToolSource } from '../../define/tool-source.ts'
 import { sourcePrefix } from '../../define/tool-source.ts'
 import type { Turn } from '../../define/turn.ts'
 import { validateOutside } from '../../define/validate.ts'
-import { resultOf, type ServerResult } from './call-result.ts'
+import { resultOf, type ServerResult, throwErrorIn } from './call-result.ts'
 import { McpConnection } from './connection.ts'
 import { type Continuation, continuationOf, type InputRequired, isInputRequired, questionOf } from './input-required.ts'
 import { fetchTools, type ListedTool, readTools, type ToolList } from './listed-tools.ts'
@@ -184,18 +184,23 @@ class ServerTools implements McpTools {
         result.requestState === undefined ? {} : { requestState: result.requestState },
       )
     }
-    this.#checkResult(listed, result as ServerResult)
-    return await resultOf(this.#connection.secrets.hideIn(result as ServerResult), turn, this.#options.onFile)
+    return await this.#recorded(listed, result as ServerResult, turn)
   }
 
-  /** The client would call it a refusal of the server, and what was done would be done again. */
-  #checkResult({ definition, isReadOnly }: ListedTool, { structuredContent, isError }: ServerResult): void {
-    const { outputSchema } = definition
-    if (outputSchema === undefined || isError) return
-    const checked = validateOutside(outputSchema as JsonObject, structuredContent)
-    if (checked.ok) return
-    const problem = `ran the call, but the result does not match its schema: ${this.#connection.quoted(checked.issues)}`
-    throw new McpServerError(this.name, problem, { mayHaveActed: !isReadOnly })
+  /** What is wrong with a result is no refusal of the call, or what was done would be done again. */
+  async #recorded({ definition, isReadOnly }: ListedTool, result: ServerResult, turn: Turn): Promise<Json> {
+    const { secrets } = this.#connection
+    const shown = secrets.hideIn(result)
+    throwErrorIn(shown)
+    try {
+      const { outputSchema } = definition
+      const checked = outputSchema && validateOutside(outputSchema as JsonObject, result.structuredContent)
+      if (checked?.ok === false) throw new Error(`its result does not match its schema: ${checked.issues}`)
+      return await resultOf(shown, turn, this.#options.onFile)
+    } catch (error) {
+      const problem = `ran the call, but ${this.#connection.quoted(error)}`
+      throw new McpServerError(this.name, problem, { mayHaveActed: !isReadOnly })
+    }
   }
 
   /** Null: the server only wants to be asked again. What it gets back is its own word for word, so a secret in that cannot be taken out. */

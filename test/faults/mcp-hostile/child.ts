@@ -29,7 +29,8 @@ const options = {
 } as const
 
 /** What calls may end with: an error of ours, with its name, and no control characters of theirs. */
-const known = /^(The MCP server 'evil' |there is no tool 'evil__|timed out after |invalid arguments)[^\p{Cc}]*$/u
+const known =
+  /^(The MCP server 'evil' |there is no tool 'evil__|timed out after |the tool ran, but its result |invalid arguments)[^\p{Cc}]*$/u
 
 dieWithParent()
 const { aims } = childInput<{ readonly aims: readonly Aimed[] }>()
