@@ -37,13 +37,13 @@ function loop(answers: readonly (Answer | Error)[], commit: () => unknown = () =
 
 const nothing: Answer = { due: [], nextInMs: null }
 
-test('it looks at once, and then every two seconds', async () => {
+test('it looks at once, and then every second', async () => {
   const { expiry, clock, asked } = loop([nothing])
   await clock.advance(1_000)
   expect(asked).toEqual([])
   expiry.start()
-  await clock.advance(4_000)
-  expect(asked).toEqual([1_000, 3_000, 5_000])
+  await clock.advance(2_000)
+  expect(asked).toEqual([1_000, 2_000, 3_000])
 })
 
 test('a deadline that is known is met, one that is set meanwhile as well, and a later one changes nothing', async () => {
@@ -56,8 +56,8 @@ test('a deadline that is known is met, one that is set meanwhile as well, and a 
   expiry.within(200)
   await clock.advance(400)
   expect(asked).toEqual([0, 120, 200])
-  await clock.advance(1_800)
-  expect(asked).toEqual([0, 120, 200, 2_200])
+  await clock.advance(800)
+  expect(asked).toEqual([0, 120, 200, 1_200])
 })
 
 test('a due call is ended as expired, by the system, and announced', async () => {

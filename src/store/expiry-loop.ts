@@ -8,9 +8,9 @@ import type { Unsubscribe, WakeHint } from './store.ts'
 
 /**
  * How often deadlines are looked for. A look tells of the next one, whoever set it, and who sets one has a timer for it. So one is met late only where it comes sooner than the
- * next look and its process has died meanwhile.
+ * next look and its process has died meanwhile, and then by no more than this.
  */
-const pollMs = 2_000
+const pollMs = 1_000
 const retryMs = 500
 const batchSize = 100
 /** Where so many of one look were ended by others, they are left to do so for a while: many processes that race for the same calls end them no sooner. */
