@@ -64,7 +64,7 @@ function disturbances(scenario: Scenario, { steps, writes, leases }: Counted): P
   const everyWrite = upTo(writes)
   return [
     ...everyStep.flatMap((step) => foreignActions.map((action) => ({ ...alone, foreign: [{ action, step }] }))),
-    ...everyStep.flatMap((step) => [1, 4, 10, 1_000].map((steps) => ({ ...alone, stall: { step, steps } }))),
+    ...everyStep.flatMap((step) => [1, 4, 12, 1_000].map((steps) => ({ ...alone, stall: { step, steps } }))),
     ...everyWrite.flatMap((write) => [true, false].map((isMade) => ({ ...alone, failures: [{ write, isMade }] }))),
     // One more: the other scenario has its own.
     ...upTo(leases + 1).map((lost) => ({ scenarios: [scenario, patient], lostLeases: [lost] })),

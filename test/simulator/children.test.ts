@@ -83,7 +83,7 @@ test('a parent whose call is not guarded hears of its child twice', async () => 
 })
 
 test('the owner of a child that does not name its epoch writes into what others do', async () => {
-  const plans = await zombiesOf(named('delegated'), 10)
+  const plans = await zombiesOf(named('delegated'), 10, 12, 16, 20)
   await expectMissed('an owner names its epoch', plans, /neither the one without a crash nor excused/)
 })
 

@@ -78,7 +78,7 @@ test('commits that do not name their seq leave a message unanswered', async () =
 
 test('an owner that does not name its epoch writes into what others do', async () => {
   const plans = upTo(9).flatMap((step) =>
-    [1, 4, 10].map((steps) => ({ ...only('parallel-tools'), stall: { step, steps } })),
+    [1, 4, 10, 12, 14].map((steps) => ({ ...only('parallel-tools'), stall: { step, steps } })),
   )
   await expectMissed('an owner names its epoch', plans, /is marked as unknown and was not interrupted/)
 })

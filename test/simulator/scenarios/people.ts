@@ -5,7 +5,7 @@ import type { TurnHandle } from '../../../src/runtime/conversation.ts'
 import type { PendingItem } from '../../../src/view/view.ts'
 import type { Host, Scenario } from './scenario.ts'
 
-const mostRounds = 200
+const mostRounds = 600
 
 /** Tells a scenario to its end. A repetition after a crash sends the same keys and answers what still waits. */
 export async function play(scenario: Scenario, host: Host): Promise<void> {
