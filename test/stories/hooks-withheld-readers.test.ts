@@ -106,7 +106,7 @@ overStores('what no hook has passed', (story) => {
     expect(await told({})).toContain('It is Xan')
     const judged = await told({ reveal: 'judged' })
     expectNothingTold(JSON.parse(judged))
-    expect(judged).toContain('"state":"streaming"')
+    expect(judged).toContain('"phase":"streaming"')
   })
 
   test('when it is judged before it is shown, comes whole as soon as all hooks have passed it', async () => {
