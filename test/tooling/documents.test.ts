@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
+import { packageVersion } from '../../src/base/errors/perdure-error.ts'
 
 const folders = ['.', 'docs', 'docs/api', 'examples']
 const documents = folders
@@ -38,6 +39,15 @@ test.each(documents)('the scripts that %s names exist', (document) => {
     (match) => match[1]!,
   )
   expect(named.filter((name) => !(name in scripts))).toEqual([])
+})
+
+test('CHANGELOG.md has a dated section for the version in package.json, below the unreleased changes', () => {
+  const { version } = JSON.parse(readFileSync('package.json', 'utf8'))
+  const sections = [...readFileSync('CHANGELOG.md', 'utf8').matchAll(/^## (.*)$/gm)].map((match) => match[1]!)
+  expect(packageVersion).toBe(version)
+  expect(sections[0]).toBe('[Unreleased]')
+  expect(sections[1]).toMatch(/^\[[\d.]+\] - 20\d\d-\d\d-\d\d$/)
+  expect(sections[1]).toContain(`[${version}]`)
 })
 
 test('what docs/operations.md lists as logged is what the sources log', () => {
