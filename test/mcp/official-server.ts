@@ -94,7 +94,12 @@ export function officialServer(effects: Effects, extra: readonly string[] = []):
   return server
 }
 
-export type Served = { readonly url: string; readonly headers: string[]; close(): Promise<void> }
+export type Served = {
+  readonly url: string
+  readonly headers: string[]
+  sayToolsChanged(): void
+  close(): Promise<void>
+}
 
 /** Serves it over streamable HTTP on a real socket. `headers`: the `authorization` of each request. */
 export async function serveOfficial(effects: Effects, extra: () => readonly string[] = () => []): Promise<Served> {
@@ -110,6 +115,7 @@ export async function serveOfficial(effects: Effects, extra: () => readonly stri
   return {
     url: `http://127.0.0.1:${port}/mcp`,
     headers,
+    sayToolsChanged: () => handler.notify.toolsChanged(),
     close: async () => {
       await handler.close()
       http.closeAllConnections()
