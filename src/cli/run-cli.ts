@@ -163,6 +163,16 @@ export function parseArguments<T extends ArgsDef>(
     const empty = Object.keys(values).find((name) => values[name] === '')
     if (empty !== undefined) throw new Error(`--${empty} is empty`)
     if (positionals.length > places) throw new Error(`'${positionals[places]}' is one word too many`)
+    const missing = Object.entries(definition)
+      .filter(([, { type }]) => type === 'positional')
+      .slice(positionals.length)
+      .find(([, { required }]) => required !== false)
+    if (missing) throw new Error(`<${missing[0]}> is missing`)
+    for (const [name, { type, ...rest }] of named) {
+      const [given, options] = [values[name], type === 'enum' && 'options' in rest ? rest.options : undefined]
+      if (options && typeof given === 'string' && !options.includes(given))
+        throw new Error(`--${name} is '${given}'; use one of: ${options.join(', ')}`)
+    }
     return parseArgs<T>([...words], definition)
   } catch (error) {
     throw new CommandLineError(sentence(error), command)
@@ -172,14 +182,19 @@ export function parseArguments<T extends ArgsDef>(
 // biome-ignore lint/suspicious/noControlCharactersInRegex: the library colours its messages
 const colours = /\u001b\[\d+m/g
 
-/** The parser's message, without its advice. */
+/** The parser's message, in the words of the other messages and without its advice. */
 function sentence(error: unknown): string {
   const message = error instanceof Error ? error.message : String(error)
   return message
     .replaceAll(colours, '')
-    .replace('. Expected one', '; expected one')
     .split(/\.\s|\n/)[0]!
     .replace(/\.$/, '')
+    .replace(/^Option '(--[\w-]+)[^']*' argument missing$/, '$1 has no value')
+    .replace(
+      /^Option '(--[\w-]+)[^']*' argument is ambiguous$/,
+      '$1 has no value; one that begins with a dash is written as $1=-1',
+    )
+    .replace(/^Option '(--[\w-]+)' does not take an argument$/, '$1 takes no value')
 }
 
 function generalHelp(colours: Colours): SafeText {

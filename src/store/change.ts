@@ -46,7 +46,7 @@ export type Change = {
    * the first time and renews that lease, as long as this holder still has it. So the change can be repeated when its acknowledgement was lost.
    */
   readonly acquire?: { readonly holder: string; readonly ttlMs: number } & ClaimOptions
-  /** Upserted like `putConversation`, in the same transaction. */
+  /** Upserted like `putConversation`, in the same transaction. A `status` is not compared with the log: it is for callers that have folded it. */
   readonly conversation?: ConversationAttrs
 }
 

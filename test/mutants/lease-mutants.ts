@@ -277,7 +277,7 @@ export const leaseMutants: readonly Mutant[] = [
     edits: [
       {
         file: 'src/engine/lease/worker.ts',
-        find: 'void this.take(ref, name, isUsed ? null : lease, expected.hintedSeq)',
+        find: 'void this.take(ref, name, isOver ? null : lease, expected.hintedSeq)',
         replace: 'void this.take(ref, name, null, expected.hintedSeq)',
       },
     ],
@@ -296,6 +296,38 @@ export const leaseMutants: readonly Mutant[] = [
       {
         file: 'test/stories/turns-key.test.ts',
         test: 'a message that was sent twice at once is not answered again by the one that hears of its commit last',
+      },
+    ],
+  },
+  {
+    name: 'leases: only leases that came with a commit count as worked under',
+    edits: [
+      {
+        file: 'src/engine/lease/worker.ts',
+        find: 'if (expected) expected.startedEpoch = Math.max(expected.startedEpoch, entry.lease.epoch)',
+        replace: 'if (expected && known) expected.startedEpoch = Math.max(expected.startedEpoch, entry.lease.epoch)',
+      },
+    ],
+    killedBy: [
+      {
+        file: 'test/stories/turns-key.test.ts',
+        test: 'nor is one with a file, whose second send claims the conversation anew',
+      },
+    ],
+  },
+  {
+    name: 'leases: a lease that came with a commit is worked under however late it is heard of',
+    edits: [
+      {
+        file: 'src/engine/lease/worker.ts',
+        find: ' || !this.#leases.isCertain(lease))',
+        replace: ')',
+      },
+    ],
+    killedBy: [
+      {
+        file: 'test/stories/turns-key.test.ts',
+        test: 'a message whose commit is heard of after its lease is over is not answered by two processes',
       },
     ],
   },

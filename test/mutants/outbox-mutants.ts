@@ -297,4 +297,20 @@ export const outboxMutants: readonly Mutant[] = [
       },
     ],
   },
+  {
+    name: 'subscribers: a node closes before its claim is answered',
+    edits: [
+      {
+        file: 'src/engine/outbox/deliveries.ts',
+        find: 'await withTimeout(this.#looked, claimMs, this.#node.clock, () => {})',
+        replace: '',
+      },
+    ],
+    killedBy: [
+      {
+        file: 'test/stories/subscribers.test.ts',
+        test: 'a delivery that a closing node is still claiming is put back before it has closed',
+      },
+    ],
+  },
 ]

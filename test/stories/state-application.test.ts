@@ -75,6 +75,28 @@ overStores('the state of a conversation, for the application', (story) => {
     expect(await (await chat.send('go on')).outcome()).toMatchObject({ status: 'completed' })
   })
 
+  test('is not computed for ever for a tool whose change another writer gets ahead of each time: the result is kept', async () => {
+    let writes = 0
+    const store = story.openStore()
+    const isOfState = ({ events }: Change) => events.some(({ type }) => type === 'state_set')
+    const another = () => {
+      writes += 1
+      return store.commit('c1', { events: [{ type: 'note', content: { name: 'n', data: writes, who: 'bob' } }] })
+    }
+    const { agent, model } = desk([add], [both[0]!])
+    const runtime = story.start({ agents: [agent], store: meddledStore(store, another, isOfState) })
+    const chat = runtime.conversation('c1', { agent: 'desk' })
+    expect(await (await chat.send('go')).outcome()).toMatchObject({ status: 'completed', text: 'Done.' })
+    expect(writes).toBe(100)
+    expect(await chat.state()).toEqual({ items: [] })
+    const types = (await chat.events()).map(({ type }) => type)
+    expect(types.filter((type) => type === 'state_refused' || type === 'tool_result')).toEqual([
+      'state_refused',
+      'tool_result',
+    ])
+    expect(JSON.stringify(model.calls[1]!.prompt)).toContain('grew 100 times')
+  })
+
   test('is changed once by a key, however often it is sent', async () => {
     const { chat } = open(story, desk([add], []))
     await (await chat.send('go')).outcome()

@@ -4,6 +4,9 @@ import { halt, postHook } from '../../src/define/create-hook.ts'
 import { defineAgent } from '../../src/define/define-agent.ts'
 import { defineFlow } from '../../src/define/define-flow.ts'
 import { defineSubscriber } from '../../src/define/define-subscriber.ts'
+import { createRuntime } from '../../src/runtime/create-runtime.ts'
+import { memoryStore } from '../../src/store/memory/memory-store.ts'
+import type { Outbox } from '../../src/store/outbox.ts'
 import { scriptedModel } from '../../src/testing/scripted-model.ts'
 import { childTool } from './child-agents.ts'
 import { flakyStore } from './flaky-store.ts'
@@ -321,4 +324,37 @@ overStores('subscribers', ({ start, openStore, reopen }) => {
     await until(() => attempts.length === 1)
     expect(attempts).toEqual(['chat 1 1'])
   })
+})
+
+test('a delivery that a closing node is still claiming is put back before it has closed', async () => {
+  const store = memoryStore({ logger: silentLogger })
+  const { claim } = store.outbox!
+  const answered = Promise.withResolvers<void>()
+  let claimed = 0
+  const late: Outbox = {
+    ...store.outbox!,
+    async claim(request) {
+      const deliveries = await claim(request)
+      claimed += deliveries.length
+      if (deliveries.length > 0) await answered.promise
+      return deliveries
+    },
+  }
+  const { subscriber, attempts } = listener(['user_msg'])
+  const node = createRuntime({
+    agents: [desk()],
+    store: { ...store, outbox: late },
+    logger: silentLogger,
+    subscribers: [subscriber],
+  })
+  await (await node.conversation('chat', { agent: 'desk' }).send('hi')).outcome()
+  await until(() => claimed === 1)
+  const closed = node.close({ drainMs: 0 })
+  await new Promise((resolve) => setTimeout(resolve, 20))
+  answered.resolve()
+  await closed
+  const again = await claim({ subscribers: ['listener'], limit: 10, leaseMs: 1_000, lapsed: false })
+  expect(again).toMatchObject([{ conversationId: 'chat', seq: 1, tries: 0 }])
+  expect(attempts).toEqual([])
+  await store.close()
 })

@@ -1,12 +1,16 @@
 import { expect, test } from 'vitest'
+import { type Clock, systemClock } from '../../src/base/clock.ts'
+import { silentLogger } from '../../src/base/logger.ts'
 import { defineAgent } from '../../src/define/define-agent.ts'
 import { createRuntime } from '../../src/runtime/create-runtime.ts'
 import { createStore } from '../../src/store/create-store.ts'
 import { memoryDriver } from '../../src/store/memory/memory-store.ts'
+import { fakeClock } from '../../src/testing/fake-clock.ts'
 import { scriptedModel } from '../../src/testing/scripted-model.ts'
 import { overStores } from './over-stores.ts'
 import { pacedModel } from './paced-model.ts'
 import { shapeOf } from './texts.ts'
+import { until } from './until.ts'
 
 function echo() {
   const model = scriptedModel(({ n }) => `answer ${n}`)
@@ -118,21 +122,30 @@ overStores('a message with a key', (story) => {
   })
 })
 
-test('a message that was sent twice at once is not answered again by the one that hears of its commit last', async () => {
-  const { model, agent } = echo()
-  const driver = memoryDriver()
+/** Two stores over the same data. The first is told of the first commit that appended a message only when `hear` is called. */
+function lateAnswer(clock: Clock = systemClock) {
+  const driver = memoryDriver(clock)
   const heard = Promise.withResolvers<void>()
   let sends = 0
-  const store = createStore({
-    ...driver,
-    async commit(...change) {
-      const isFirst = sends === 0 && change[2].key !== null
-      if (change[2].key !== null) sends += 1
-      const outcome = await driver.commit(...change)
-      if (isFirst) await heard.promise
-      return outcome
+  const late = createStore(
+    {
+      ...driver,
+      async commit(...change) {
+        const isFirst = change[2].key !== null && change[2].events.length > 0 && ++sends === 1
+        const outcome = await driver.commit(...change)
+        if (isFirst) await heard.promise
+        return outcome
+      },
     },
-  })
+    {},
+    clock,
+  )
+  return { late, prompt: createStore(driver, {}, clock), hear: () => heard.resolve() }
+}
+
+test('a message that was sent twice at once is not answered again by the one that hears of its commit last', async () => {
+  const { model, agent } = echo()
+  const { late: store, hear } = lateAnswer()
   const runtime = createRuntime({ agents: [agent], store })
   const chat = runtime.conversation('c1', { agent: 'echo' })
   const first = chat.send('hello', { key: 'k1' })
@@ -140,10 +153,54 @@ test('a message that was sent twice at once is not answered again by the one tha
   expect(await second.outcome()).toMatchObject({ status: 'completed', text: 'answer 1' })
   // The lease that came with the message is given back by now.
   await new Promise((resolve) => setImmediate(resolve))
-  heard.resolve()
+  hear()
   expect(await (await first).outcome()).toMatchObject({ text: 'answer 1' })
   await chat.send('and now').then((turn) => turn.outcome())
   expect(model.calls).toHaveLength(2)
   await runtime.close()
   await store.close()
+})
+
+test('nor is one with a file, whose second send claims the conversation anew', async () => {
+  const { model, agent } = echo()
+  const { late: store, hear } = lateAnswer()
+  const runtime = createRuntime({ agents: [agent], store, logger: silentLogger })
+  const chat = runtime.conversation('c1', { agent: 'echo' })
+  const message = [
+    { type: 'text', text: 'what is this' },
+    { type: 'file', data: new Uint8Array([1, 2, 3]), mediaType: 'image/png' },
+  ] as const
+  const first = chat.send(message, { key: 'k1' })
+  await until(async () => (await chat.events()).length > 0)
+  const second = await chat.send(message, { key: 'k1' })
+  expect(await second.outcome()).toMatchObject({ status: 'completed', text: 'answer 1' })
+  await new Promise((resolve) => setImmediate(resolve))
+  hear()
+  expect(await (await first).outcome()).toMatchObject({ text: 'answer 1' })
+  await chat.send('and now').then((turn) => turn.outcome())
+  expect(model.calls).toHaveLength(2)
+  await runtime.close()
+  await store.close()
+})
+
+test('a message whose commit is heard of after its lease is over is not answered by two processes', async () => {
+  const { model, agent } = echo()
+  const clock = fakeClock()
+  const { late, prompt, hear } = lateAnswer(clock)
+  const options = { agents: [agent], clock, logger: silentLogger, leaseMs: 1_000, pollMs: 100 }
+  const slow = createRuntime({ ...options, store: late })
+  const first = slow.conversation('c1', { agent: 'echo' }).send('hello', { key: 'k1' })
+  const quick = createRuntime({ ...options, store: prompt })
+  const chat = quick.conversation('c1', { agent: 'echo' })
+  await until(async () => (await chat.events()).length > 0)
+  await until(async () => {
+    await clock.advance(100)
+    return (await chat.events()).at(-1)?.type === 'turn_ended'
+  })
+  hear()
+  expect(await (await first).outcome()).toMatchObject({ text: 'answer 1' })
+  expect(model.calls).toHaveLength(1)
+  await quick.close()
+  await slow.close()
+  await late.close()
 })

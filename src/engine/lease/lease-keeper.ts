@@ -98,6 +98,11 @@ export class LeaseKeeper {
     return this.#beingGivenBack.has(conversationKey(tenant, id))
   }
 
+  /** Whether the lease that was asked for at that moment still lasts, without a renewal. */
+  isCertain({ askedAt }: { readonly askedAt: Moment }): boolean {
+    return isWithinLease(askedAt, this.#node)
+  }
+
   /** Does not reject. Calls that come before a renewal begins share it. */
   renew(): Promise<void> {
     this.#next ??= this.#begin()
@@ -218,6 +223,11 @@ export function momentOf(clock: Clock): Moment {
   return { monotonicMs: monotonic(clock), nowMs: clock.now() }
 }
 
+function isWithinLease(askedAt: Moment, { clock, leaseMs }: Pick<LeaseNode, 'clock' | 'leaseMs'>): boolean {
+  const now = momentOf(clock)
+  return now.monotonicMs - askedAt.monotonicMs < leaseMs && now.nowMs - askedAt.nowMs < leaseMs
+}
+
 type Parts = {
   readonly clock: Clock
   readonly leaseMs: number
@@ -251,10 +261,7 @@ export class HeldLease implements Lease {
   }
 
   isCertain(): boolean {
-    const { clock, leaseMs } = this.#parts
-    const now = momentOf(clock)
-    const { monotonicMs, nowMs } = this.#askedAt
-    return !this.#isLost && now.monotonicMs - monotonicMs < leaseMs && now.nowMs - nowMs < leaseMs
+    return !this.#isLost && isWithinLease(this.#askedAt, this.#parts)
   }
 
   renew(): Promise<void> {

@@ -30,7 +30,7 @@ type Taken = {
   isDueAgain: boolean
 }
 
-/** `hintedSeq`: the seq last heard of. `startedEpoch`: of the lease that work was last begun under since the first of these commits. */
+/** `hintedSeq`: the seq last heard of. `startedEpoch`: of the lease, given or claimed, that work was last begun under since the first of these commits. */
 type Expected = { commits: number; hintedSeq: number; startedEpoch: number }
 
 type Work = (lease: HeldLease, known: CommittedLog | null, entry: Taken) => Promise<void>
@@ -65,7 +65,10 @@ export class Worker implements WorkStarter {
     this.#tellOfFailure = rateLimited(node.logger, () => node.clock.now(), 'error')
     this.#leases = new LeaseKeeper(node, {
       held: () => [...this.#taken.values()].flatMap(heldConversation),
-      isBeingTaken: ({ tenant, id }) => this.#isBeingTaken(conversationKey(tenant, id)),
+      isBeingTaken: ({ tenant, id }) => {
+        const key = conversationKey(tenant, id)
+        return this.#expected.has(key) || this.#taken.get(key)?.lease === null
+      },
       claiming: () => this.#search.claiming,
       onLost: (lease) => this.#lost(lease),
       onGrown: (hint) => this.hint(hint),
@@ -146,13 +149,13 @@ export class Worker implements WorkStarter {
   start({ ref, name }: LeaseRequest, lease: GrantedLease | null): void {
     const expected = this.#stopExpecting(conversationKey(ref.tenant, ref.id))
     this.#leases.lookForPostponed()
-    // A commit that was repeated beside the first has the same lease. The one that is told of it later must not work under it again: it may have been given back.
-    const isUsed = lease !== null && lease.epoch <= expected.startedEpoch
-    if (lease && !isUsed) expected.startedEpoch = lease.epoch
+    // A lease that is told of late is not worked under: a repeated commit may have begun and ended the work, or another process may have taken the conversation.
+    const isOver = lease !== null && (lease.epoch <= expected.startedEpoch || !this.#leases.isCertain(lease))
+    if (lease && !isOver) expected.startedEpoch = lease.epoch
     if (name === null) return
     // It waits for a slot, and others may be due longer.
     const waits = lease === null && this.#node.turnLimits?.isLimited(name)
-    if (!waits) void this.take(ref, name, isUsed ? null : lease, expected.hintedSeq)
+    if (!waits) void this.take(ref, name, isOver ? null : lease, expected.hintedSeq)
     else if (!this.#taken.has(conversationKey(ref.tenant, ref.id))) this.#look()
   }
 
@@ -163,10 +166,7 @@ export class Worker implements WorkStarter {
     return expected
   }
 
-  /**
-   * Takes a conversation, unless another node has it, and works on it until it is let go. `name`: of its agent or flow; `lease`: one that this
-   * process has already. Resolves with the error that stopped the work, if one did.
-   */
+  /** Takes a conversation, unless another node has it, and works on it until it is let go. `name`: of its agent or flow. Resolves with the error that stopped the work, if one did. */
   async take(ref: ConversationRef, name: string, lease: GrantedLease | null = null, hintedSeq = 0): Promise<unknown> {
     const key = conversationKey(ref.tenant, ref.id)
     const work = this.#workOf(ref, name)
@@ -277,6 +277,8 @@ export class Worker implements WorkStarter {
     try {
       entry.lease ??= await this.#claims.take(ref, entry.name)
       if (entry.lease !== null) {
+        const expected = this.#expected.get(conversationKey(ref.tenant, ref.id))
+        if (expected) expected.startedEpoch = Math.max(expected.startedEpoch, entry.lease.epoch)
         failpoint('lease.after_acquire')
         await work(entry.lease, known, entry)
       }
@@ -302,11 +304,6 @@ export class Worker implements WorkStarter {
       this.#node.logger.warn('a lease could not be given back; trying again', { tenant, id, error })
       this.#leases.lookForStrays()
     }
-  }
-
-  #isBeingTaken(key: string): boolean {
-    const taken = this.#taken.get(key)
-    return this.#expected.has(key) || (taken !== undefined && taken.lease === null)
   }
 
   #lost(lease: HeldLease): void {

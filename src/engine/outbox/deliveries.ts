@@ -24,6 +24,8 @@ const slowAfterMs = 1_000
 const mostInARow = 50
 /** Longer than it takes to settle a delivery after its time is over. */
 const leaseMarginMs = 5_000
+/** How long a node that closes waits for the answer to a claim. */
+const claimMs = 2_000
 /** Until the store may be back, or another node has taken it. */
 const laterMs = 2_000
 
@@ -44,6 +46,7 @@ export class Deliveries {
   #isRegistered = false
   #failures = 0
   #isLooking = false
+  #looked: Promise<void> = Promise.resolve()
   #lookAgain = false
   #canDeliver = false
   #looksForLapsed = true
@@ -66,7 +69,7 @@ export class Deliveries {
   }
 
   hint(): void {
-    if (this.#isRegistered) void this.#look()
+    if (this.#isRegistered) this.#look()
   }
 
   /** Takes no more, waits up to `drainMs` for what runs, and puts back what did not finish. */
@@ -79,6 +82,8 @@ export class Deliveries {
       await withTimeout(all, drainMs, this.#node.clock, () => {})
     }
     this.#closing.abort()
+    // What a claim under way brings is put back, too: the store may be closed next, and its lease would count as an attempt.
+    await withTimeout(this.#looked, claimMs, this.#node.clock, () => {})
     await Promise.all(this.#lines())
   }
 
@@ -94,7 +99,7 @@ export class Deliveries {
       if (!this.#isRegistered) nextMs = delayAfter(this.#failures, { firstMs: 100, mostMs: 10_000 })
     }
     this.#looksForLapsed = true
-    if (this.#isRegistered) void this.#look()
+    if (this.#isRegistered) this.#look()
     if (this.#closing.signal.aborted || (this.#isRegistered && !this.#canDeliver)) return
     this.#cancelTimer = this.#node.clock.after(nextMs, () => void this.#tick())
   }
@@ -120,9 +125,13 @@ export class Deliveries {
     }
   }
 
-  async #look(): Promise<void> {
+  #look(): void {
     this.#lookAgain = true
-    if (this.#isLooking) return
+    if (!this.#isLooking) this.#looked = this.#lookWhileAsked()
+  }
+
+  /** Must not reject. */
+  async #lookWhileAsked(): Promise<void> {
     this.#isLooking = true
     try {
       while (this.#lookAgain && this.#canDeliver) {
@@ -186,7 +195,7 @@ export class Deliveries {
         lines.delete(line)
         if (isLapsed) this.#hasLapsed = false
         letProcessEnd()
-        if (this.#canDeliver) void this.#look()
+        if (this.#canDeliver) this.#look()
       })
   }
 

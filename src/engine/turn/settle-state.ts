@@ -10,11 +10,17 @@ import type { TurnContext } from './turn-context.ts'
 
 type Context = Pick<TurnContext, 'agent' | 'ref'> & { readonly node: Pick<TurnContext['node'], 'clock' | 'redact'> }
 
+/** How often a change is computed again because the log grew. Each time another writer got ahead; only one that the function itself starts gets ahead for ever. */
+const mostTries = 100
+
+/** `tries`: on how many logs it was computed; `seq`: the end of the last of them. */
+type Pending = { readonly updates: readonly StateUpdate[]; tries: number; seq: number }
+
 /** What the tools of one conversation have set, until their results are in the log. */
 export class StateUpdates {
   readonly #context: Context
   /** By call. */
-  readonly #updates = new Map<string, readonly StateUpdate[]>()
+  readonly #updates = new Map<string, Pending>()
 
   constructor(context: Context) {
     this.#context = context
@@ -26,7 +32,7 @@ export class StateUpdates {
 
   /** A later attempt of the call replaces what an earlier one set. */
   add(callId: string, updates: readonly StateUpdate[]): void {
-    if (updates.length > 0) this.#updates.set(callId, updates)
+    if (updates.length > 0) this.#updates.set(callId, { updates, tries: 0, seq: 0 })
     else this.#updates.delete(callId)
   }
 
@@ -42,18 +48,22 @@ export class StateUpdates {
     const settled: Outcome[] = []
     let after = state
     for (const outcome of outcomes) {
-      const next = outcome.type === 'result' ? await this.#withState(after, outcome) : outcome
+      const next = outcome.type === 'result' ? await this.#withState(after, outcome, state.lastSeq) : outcome
       settled.push(next)
       after = foldEvents(tentative(settle(after, next), after.lastSeq), after)
     }
     return settled
   }
 
-  async #withState(state: ConversationState, outcome: ResultOutcome): Promise<ResultOutcome> {
-    const updates = this.#updates.get(outcome.callId)
+  /** `seq`: the end of the log. */
+  async #withState(state: ConversationState, outcome: ResultOutcome, seq: number): Promise<ResultOutcome> {
+    const pending = this.#updates.get(outcome.callId)
     const definition = this.#context.agent.state
-    if (!updates || !definition || !outcome.result.ok || settle(state, outcome).length === 0) return outcome
-    const set = await this.#computed(definition, state, updates)
+    if (!pending || !definition || !outcome.result.ok || settle(state, outcome).length === 0) return outcome
+    if (pending.seq !== seq) pending.tries += 1
+    pending.seq = seq
+    const set =
+      pending.tries > mostTries ? { refused: tooOften } : await this.#computed(definition, state, pending.updates)
     return set ? { ...outcome, state: set } : outcome
   }
 
@@ -78,6 +88,8 @@ export class StateUpdates {
     }
   }
 }
+
+const tooOften = `the log grew ${mostTries} times while the change was computed; do not write to the conversation in the function that computes it`
 
 /** As text that follows "The state was not changed: ". */
 function refusal(error: unknown): string {
