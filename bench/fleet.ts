@@ -233,9 +233,14 @@ async function takeover(server: RunningPostgres, isQuick: boolean): Promise<Part
       for (const { begun } of await fleet.figures(fleet.workers))
         for (const _ of begun) endings.push(performance.now() - killed)
     }
+    // Each has begun and ended by then, and none has begun a second time.
+    const ended = `SELECT count(DISTINCT conversation_id) FROM perdure.events WHERE type = 'turn_ended' AND conversation_id LIKE 'held-%'`
+    const endedOf = async () => Number((await query<{ count: string }>(server, ended))[0]!.count)
+    while ((await endedOf()) < count && performance.now() - killed < 60_000) await sleep(100)
+    const again = (await fleet.figures(fleet.workers)).flatMap(({ begun }) => begun).length
     const begunAfterKillMs = percentiles(endings)
     const goals = {
-      'all, and each once': endings.length === count,
+      'all, and each once': endings.length === count && again === 0 && (await endedOf()) === count,
       'below leaseMs and 1 s': begunAfterKillMs.max < leaseMs + 1_000,
     }
     return { held: count, leaseMs, takenOver: endings.length, begunAfterKillMs, goals }
@@ -254,11 +259,12 @@ async function idle(server: RunningPostgres, isQuick: boolean): Promise<Part> {
     await sleep(2_000)
     const all = [...fleet.workers, ...fleet.apis]
     await fleet.figures(all)
-    await sleep(10_000)
+    const seconds = 30
+    await sleep(seconds * 1_000)
     const [first, second, api] = await fleet.figures(all)
     const each = ({ statements, cpuMs }: Figures) => ({
-      queriesPerSecond: statements / 10,
-      cpuShare: round(cpuMs / 10_000),
+      queriesPerSecond: round(statements / seconds),
+      cpuShare: round(cpuMs / 1_000 / seconds),
     })
     const [workers, apis] = [[each(first!), each(second!)], each(api!)]
     const isFew = [...workers, apis].every(({ queriesPerSecond }) => queriesPerSecond <= 4)

@@ -50,7 +50,17 @@ describe('a budget', () => {
     expect(paused(null, 10 * longestPauseMs, at).pausedUntil).toBe(at + longestPauseMs)
     // The clock was put back by a day.
     const later = paused(null, 5_000, at + 1_440 * minute)
-    expect(borrow(later, request(), at).outcome).toEqual({ type: 'wait', waitMs: longestPauseMs })
+    const refused = borrow(later, request(), at)
+    expect(refused.outcome).toEqual({ type: 'wait', waitMs: longestPauseMs })
+    expect(borrow(refused.budget, request(), at + 4 * minute).outcome).toEqual({ type: 'wait', waitMs: 6 * minute })
+    expect(borrow(refused.budget, request(), at + longestPauseMs).outcome.type).toBe('granted')
+  })
+
+  test('where the clock is put back, what was spent counts for this minute and the next, and no longer', () => {
+    const used = usedUp(at + 1_440 * minute)
+    const refused = borrow(used, request(), at)
+    expect(refused.outcome).toEqual({ type: 'wait', waitMs: 66_000 })
+    expect(borrow(refused.budget, request(), at + 66_000).outcome.type).toBe('granted')
   })
 
   test('what is returned goes to the minute it came from, and of older ones nowhere', () => {

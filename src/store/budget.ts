@@ -39,7 +39,7 @@ export function borrow(
   const before = atMinute(budget ?? freshBudget, now)
   const current = returned ? withReturned(before, returned) : before
   const restMs = current.minute + minuteMs - now
-  const pauseMs = Math.min(current.pausedUntil - now, longestPauseMs)
+  const pauseMs = current.pausedUntil - now
   if (pauseMs > 0) return { budget: current, outcome: { type: 'wait', waitMs: pauseMs } }
   const requests = dimension('requests', limits.requests, request, current, now)
   const tokens = dimension('tokens', limits.tokens, request, current, now)
@@ -55,13 +55,13 @@ export function borrow(
 /** The provider asked to wait. A longer pause that is known stays. */
 export function paused(budget: AccountBudget | null, forMs: number, now: number): AccountBudget {
   const current = atMinute(budget ?? freshBudget, now)
-  const known = Math.min(current.pausedUntil, now + longestPauseMs)
-  return { ...current, pausedUntil: Math.max(known, now + Math.min(forMs, longestPauseMs)) }
+  return { ...current, pausedUntil: Math.max(current.pausedUntil, now + Math.min(forMs, longestPauseMs)) }
 }
 
-/** The budget as it counts now. Where the store's clock was put back, what was spent stays spent for this minute. */
-function atMinute(budget: AccountBudget, now: number): AccountBudget {
+/** The budget as it counts now. Where the store's clock was put back, what was spent stays spent for this minute, and a pause lasts for ten minutes at most. */
+function atMinute(known: AccountBudget, now: number): AccountBudget {
   const minute = now - (now % minuteMs)
+  const budget = { ...known, pausedUntil: Math.min(known.pausedUntil, now + longestPauseMs) }
   if (budget.minute === minute) return budget
   if (budget.minute > minute) return { ...budget, minute }
   const isNext = budget.minute === minute - minuteMs

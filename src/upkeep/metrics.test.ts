@@ -29,6 +29,8 @@ test('ages and lags are in seconds, by the clock of the store, and never below z
     ],
   }
   expect(gaugesOf(figures)).toEqual({ waiting: 2, oldestWaiting: 1.5, overdue: 1, expiryLag: 0, leases: 5 })
+  const late = { ...figures, expiry: { overdue: 3, oldestDueAt: now - 2_500 } }
+  expect(gaugesOf(late)).toMatchObject({ overdue: 3, expiryLag: 2.5 })
 })
 
 test('turns, errors, tokens and durations are those of the last five minutes', async () => {

@@ -130,7 +130,7 @@ export const limitsMutants: readonly Mutant[] = [
     edits: [
       {
         file: 'src/store/budget.ts',
-        find: 'Math.max(known, now + Math.min(forMs, longestPauseMs))',
+        find: 'Math.max(current.pausedUntil, now + Math.min(forMs, longestPauseMs))',
         replace: 'now + Math.min(forMs, longestPauseMs)',
       },
     ],
@@ -140,5 +140,16 @@ export const limitsMutants: readonly Mutant[] = [
     name: 'budgets: the minute before is forgotten',
     edits: [{ file: 'src/store/budget.ts', find: 'isNext ? budget.spent : nothing()', replace: 'nothing()' }],
     killedBy: [budget('counts the minute before by its share of the last 60 seconds, and says when there is enough')],
+  },
+  {
+    name: 'budgets: a clock that is put back pauses an account for as long',
+    edits: [
+      {
+        file: 'src/store/budget.ts',
+        find: 'Math.min(known.pausedUntil, now + longestPauseMs)',
+        replace: 'known.pausedUntil',
+      },
+    ],
+    killedBy: [budget('a pause holds until it is over, is never shortened, and is at most ten minutes')],
   },
 ]

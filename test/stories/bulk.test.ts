@@ -268,6 +268,23 @@ overStores('bulk jobs', (story) => {
     expect(await cancelsIn(runtime.store, 'c0')).toEqual([])
   })
 
+  test('end the turn of what is quarantined, also where a process died once it had asked for that', async () => {
+    const before = started(story)
+    await waiting(before, ['c0'])
+    await before.close()
+    await quarantine(before.store, 'c0')
+    const api = started(story, [till], { store: story.reopen(before.store), work: false })
+    const job = await api.bulk.start({ action: 'cancel', who: 'ops-ann', perSecond })
+    const [first] = await api.store.streamEvents('c0')
+    const { turnId } = first!.content as { turnId: string }
+    const asked = { type: 'cancel_requested', content: { turnId, who: 'ops-ann' } } as const
+    await api.store.commit('c0', { events: [asked], key: `job/${job.id}` })
+    started(story, [till], { store: story.reopen(before.store) })
+    expect(await ended(api, job)).toMatchObject({ state: 'done', done: 1, skipped: 0 })
+    expect(await cancelsIn(api.store, 'c0')).toEqual(['ops-ann'])
+    expect((await api.store.streamEvents('c0')).at(-1)).toMatchObject({ type: 'turn_ended' })
+  })
+
   test('release what is quarantined, and nothing else', async () => {
     const runtime = started(story)
     await waiting(runtime, ['c0', 'c1'])

@@ -60,7 +60,7 @@ overStores('budgets of an account', (story) => {
   test('a provider that asks to wait is asked by no turn of the account until then', async () => {
     const store = story.openStore()
     const model = scriptedModel(({ n }) =>
-      n === 1 ? { error: { status: 429, headers: { 'retry-after-ms': '1200' } } } : { text: 'ok', usage },
+      n === 1 ? { error: { status: 429, headers: { 'retry-after-ms': '1200.5' } } } : { text: 'ok', usage },
     )
     const agent = defineAgent({ name: 'support', model, account: 'openai' })
     const runtime = story.start({ agents: [agent], store, ...quick })

@@ -21,12 +21,13 @@ function openGate({ accounts = {}, hasFallback = false, lend = () => granted }: 
   let nowMs = 0
   const clock: Clock = { ...systemClock, now: () => nowMs, monotonic: () => nowMs }
   const borrowed: BorrowRequest[] = []
+  const pauses: number[] = []
   const store: Accounts = {
     borrow: async (request) => {
       borrowed.push(request)
       return lend(request)
     },
-    pause: async () => {},
+    pause: async (_, forMs) => void pauses.push(forMs),
     held: async () => ({ tenant: 0, agent: 0, account: 0, isHeld: false }),
   }
   const model = scriptedModel([])
@@ -37,7 +38,7 @@ function openGate({ accounts = {}, hasFallback = false, lend = () => granted }: 
   const parts = { accounts: store, clock, warnOfStore: () => {} }
   const gates = new ModelGates({ accounts: { openai: accounts } }, [agent], parts)
   const gate = gates.of(agent, { tenant: 'acme', id: 'c' })!
-  return { gate, borrowed, pass: (ms: number) => void (nowMs += ms) }
+  return { gate, borrowed, pauses, pass: (ms: number) => void (nowMs += ms) }
 }
 
 /** A model call of which the provider reports this usage. */
@@ -111,6 +112,23 @@ test('a turn is put off as often as its agent retries, and anew after an answer'
   expect([await refuse(), await refuse(), await refuse()]).toEqual([5_000, 5_000, null])
   await refuse(true)
   expect(await refuse()).toBe(5_000)
+})
+
+test.each([
+  [1_200.5, 1_201],
+  [86_400_000, 600_000],
+  [Number.MAX_VALUE, 600_000],
+])('a provider that asks to wait %d ms is asked again after %d', async (retryAfterMs, waitMs) => {
+  const { gate, pauses, pass } = openGate()
+  await gate.enter(emptyState)
+  const running = gate.begin()
+  expect(running.onRateLimited({ retryAfterMs, delayMs: null })).toBe(waitMs)
+  running.end(false)
+  expect(pauses).toEqual([waitMs])
+  pass(waitMs - 1)
+  expect(await gate.enter(emptyState)).toBe(1)
+  pass(1)
+  expect(await gate.enter(emptyState)).toBe(0)
 })
 
 test('an agent with another model to try is not put off, and neither is a wait of a second', async () => {

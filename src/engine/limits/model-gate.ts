@@ -6,6 +6,7 @@ import type { Usage } from '../../log/events.ts'
 import type { ConversationState } from '../../log/state.ts'
 import type { AttemptReport } from '../../model/call-model.ts'
 import type { Accounts, BorrowRequest } from '../../store/accounts.ts'
+import { longestPauseMs } from '../../store/budget.ts'
 import { type ConversationRef, conversationKey } from '../../store/records.ts'
 import type { AccountLimits, LimitSettings } from './turn-limits.ts'
 
@@ -88,8 +89,10 @@ export class ModelGate {
         used.tokens += told ?? (status === 'ok' ? taken.tokens : 0)
       },
       onRateLimited: ({ retryAfterMs, delayMs }) => {
-        if (retryAfterMs !== null) this.#slices.pause(retryAfterMs)
-        const waitMs = retryAfterMs ?? delayMs
+        // Providers may ask for fractions, and for days.
+        const askedMs = retryAfterMs === null ? null : Math.min(Math.ceil(retryAfterMs), longestPauseMs)
+        if (askedMs !== null && askedMs > 0) this.#slices.pause(askedMs)
+        const waitMs = askedMs ?? delayMs
         if (waitMs === null || waitMs <= longestHeldWaitMs || !this.#mayPutOff()) return null
         this.#putOff.set(this.#key, 1 + (this.#putOff.get(this.#key) ?? 0))
         return waitMs
@@ -211,7 +214,7 @@ class AccountSlices {
   /** The provider asked to wait: no node calls it meanwhile. */
   pause(forMs: number): void {
     this.#refusedUntilMs = Math.max(this.#refusedUntilMs, this.#nowMs + forMs)
-    this.#tell(() => this.#parts.accounts.pause(this.#name, Math.max(1, Math.ceil(forMs))))
+    this.#tell(() => this.#parts.accounts.pause(this.#name, forMs))
   }
 
   get #nowMs(): number {

@@ -230,8 +230,13 @@ const actions: Readonly<Record<StoredJob['action'], (item: Item) => Promise<Item
   async cancel({ runtime, job, id, store, key }) {
     const { state } = await runtime.node.workingSets.load(store, job.tenant, id)
     const open = openTurn(state)
-    const turns = [...(open ? [open] : []), ...queuedTurns(state)].filter(({ cancel }) => !cancel)
-    if (turns.length === 0) return skipped('not_open')
+    const all = [...(open ? [open] : []), ...queuedTurns(state)]
+    const turns = all.filter(({ cancel }) => !cancel)
+    if (turns.length === 0) {
+      // The process that asked may have died before it ended them.
+      if (all.length > 0) await cancelQuarantined(runtime, { tenant: job.tenant, id })
+      return skipped('not_open')
+    }
     const events: NewEvent[] = []
     for (const { turnId, ...turn } of turns)
       if ((await openingOf(store, id, turn)).at <= job.createdAt)

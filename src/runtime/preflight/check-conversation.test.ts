@@ -1,5 +1,7 @@
+import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
+import { anyConversation } from '../../../test/log/any-events.ts'
 import { systemClock } from '../../base/clock.ts'
 import type { JsonObject } from '../../base/json.ts'
 import { defineAgent } from '../../define/define-agent.ts'
@@ -20,14 +22,16 @@ import {
 import { scriptedModel } from '../../testing/scripted-model.ts'
 import { checkConversation } from './check-conversation.ts'
 
+const numbers: Schema = z.object({ cents: z.number() })
+
 /** What is found of a log, by a tool that takes numbers, or this. */
-async function found(events: readonly NewEvent[], input: Schema = z.object({ cents: z.number() })): Promise<string[]> {
+async function found(events: readonly NewEvent[], input = numbers, onRefused?: () => void): Promise<string[]> {
   const tools = [defineTool({ name: 'refund', description: 'Refund', input: input as z.ZodType, run: () => 0 })]
   const agent = defineAgent({ name: 'till', model: scriptedModel([]), tools, hookTimeoutMs: 20 })
   const agents = new Map([['till', agent]])
   const code = { agents, addressable: agents, flows: new FlowRegistry([]), clock: systemClock, redact: String }
   const store = memoryStore()
-  for (const event of events) await store.appendEvent('c1', event)
+  for (const event of events) await store.appendEvent('c1', event).catch(onRefused)
   const findings = await checkConversation(code, store, { id: 'c1', agent: 'till' }, false)
   await store.close()
   return findings.map(({ kind, message }) => `${kind}: ${message}`)
@@ -80,4 +84,15 @@ test('arguments of any length are read whole', async () => {
   const said = assistantMsg(['k', 'l'].map((callId) => ({ type: 'call', callId })))
   const strict = z.object({ cents: z.number(), note: z.string().length(900_000), last: z.literal('y') })
   expect(await found([userMsg(), said, ...calls, ...filler], strict)).toEqual([])
+})
+
+test('any well-formed events are checked, and none stop the page', async () => {
+  const seen = new Set<string>()
+  await fc.assert(
+    fc.asyncProperty(anyConversation, async (events) => {
+      for (const line of await found(events, numbers, () => {})) seen.add(line.split(':')[0]!)
+    }),
+    { numRuns: 300, seed: 1 },
+  )
+  expect([...seen].sort()).toEqual(['arguments_invalid', 'tool_missing'])
 })

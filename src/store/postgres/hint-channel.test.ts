@@ -112,6 +112,22 @@ test('hints are sent twenty milliseconds apart, and a second after one could not
   expect(notified()).toBe(3)
 })
 
+test('a connection over which workers announce themselves is not checked beside that, and any other is', async () => {
+  await channel.close()
+  channel = new HintChannel({ ...options, hintCheckMs: 10_000 })
+  channel.listen(() => {})
+  const checks = async (): Promise<number> => {
+    database.queries.length = 0
+    await vi.advanceTimersByTimeAsync(60_000)
+    return database.queries.filter((text) => text === 'SELECT 1').length
+  }
+  expect(await checks()).toBe(6)
+  const leave = channel.announce({ holder: 'one', agents: () => ['desk'] })
+  expect(await checks()).toBe(0)
+  leave()
+  expect(await checks()).toBe(6)
+})
+
 test('a channel that is closed sends nothing and does not connect again', async () => {
   channel.listen(() => {})
   await vi.advanceTimersByTimeAsync(0)

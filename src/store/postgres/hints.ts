@@ -39,6 +39,7 @@ export class HintChannel {
   readonly #workers = new Map<string, { readonly worker: WorkerHere; readonly timer: NodeJS.Timeout }>()
   #client: Promise<Client> | null = null
   #lastQuery: Promise<unknown> = Promise.resolve()
+  #answeredAt = Number.NEGATIVE_INFINITY
   #sending: Promise<void> | null = null
   #emit: ((hint: WakeHint) => void) | null = null
   #onMissed = (): void => {}
@@ -122,8 +123,10 @@ export class HintChannel {
     socketOf(client)?.destroy()
   }
 
+  /** What workers announce checks it, too. */
   async #checkConnection(): Promise<void> {
-    if (this.#isDown || this.#isClosed) return
+    const hasJustAnswered = performance.now() - this.#answeredAt < this.#options.hintCheckMs / 2
+    if (this.#isDown || this.#isClosed || hasJustAnswered) return
     try {
       await this.#query({ text: 'SELECT 1' })
     } catch (error) {
@@ -186,11 +189,12 @@ export class HintChannel {
   }
 
   /** One query at a time, as `pg` requires. */
-  #query(config: QueryConfig): Promise<unknown> {
+  #query(config: QueryConfig): Promise<void> {
     const result = this.#lastQuery.then(async () => {
       const client = await this.#connect()
       try {
-        return await client.query(withTimeout(config, this.#options.answerTimeoutMs))
+        await client.query(withTimeout(config, this.#options.answerTimeoutMs))
+        this.#answeredAt = performance.now()
       } catch (error) {
         // It may never answer. Closing the socket makes the channel reconnect.
         socketOf(client)?.destroy()

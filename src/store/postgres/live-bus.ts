@@ -134,7 +134,8 @@ export class PostgresLiveBus implements LiveBus {
 
   async #open(): Promise<Client> {
     const pg = await loadPg()
-    const { connectionString, connectTimeoutMs: connectionTimeoutMillis } = this.#options
+    const { connectTimeoutMs: connectionTimeoutMillis } = this.#options
+    const connectionString = this.#options.directConnectionString ?? this.#options.connectionString
     const client = new pg.Client({ connectionString, keepAlive: true, connectionTimeoutMillis })
     const onDown = (error?: unknown): void => {
       if (this.#client !== client) return

@@ -114,6 +114,25 @@ describe.skipIf(binary === null)('through PgBouncer, where something dies', () =
     await store.close()
   })
 
+  test('live text passes it by: a pooler neither delivers notifications nor takes settings back', async () => {
+    const stores = [open('live'), open('live')] as const
+    const heard: string[] = []
+    const links = stores.map((store, n) => {
+      let isUp = false
+      const link = store.liveBus!.join({
+        message: (_, text) => void heard.push(`${n} ${text}`),
+        connected: () => void (isUp = true),
+      })
+      link.open()
+      return { link, isUp: () => isUp }
+    })
+    await vi.waitUntil(() => links.every(({ isUp }) => isUp()), { timeout: 5_000 })
+    for (let n = 0; n < 8; n++) expect(await links[0]!.link.send([{ to: null, text: `text ${n}` }])).toBe(true)
+    await vi.waitUntil(() => heard.length >= 8, { timeout: 5_000 })
+    expect(heard).toEqual(Array.from({ length: 8 }, (_, n) => `1 text ${n}`))
+    await Promise.all(stores.map((store) => store.close()))
+  })
+
   test('each transaction brings its own settings, and leaves none behind', async () => {
     const url = await freshDatabase(server().url)
     const through = new URL(bouncer().url)

@@ -30,7 +30,7 @@ export type PostgresStoreOptions = StoreOptions & {
    * has a name. Needs `directConnectionString`. Default: none.
    */
   readonly pooler?: 'transaction'
-  /** The address of the database itself, for migrations and the connection for hints. Only with `pooler`. */
+  /** The address of the database itself, for migrations and the connections for hints and live text. Only with `pooler`. */
   readonly directConnectionString?: string
   /** The schema of the tables; created on first use. Default: 'perdure'. */
   readonly schema?: string
