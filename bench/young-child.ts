@@ -1,11 +1,13 @@
 /**
- * One young process: `node young-child.ts sqlite <folder>` or `postgres <url>`. After 15 turns it measures first turns of new
- * conversations, then 16 conversations at once, then the size of one conversation of 500 turns, each beside the raw driver.
+ * One young process: `node young-child.ts memory -`, `sqlite <folder>` or `postgres <url>`. After 15 turns it measures first turns of new
+ * conversations, then 16 conversations at once, then one conversation of 500 turns: its turns as it grows, and its size. Each is measured beside
+ * the raw driver, where there is one.
  */
 import { existsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
+import pg from 'pg'
 import { z } from 'zod'
-import { createRuntime, defineAgent, defineTool, type Runtime } from '../src/index.ts'
+import { createRuntime, defineAgent, defineTool, memoryStore, type Runtime } from '../src/index.ts'
 import { encode } from '../src/log/codec.ts'
 import { postgresStore } from '../src/store/postgres/index.ts'
 import { sqliteStore } from '../src/store/sqlite/index.ts'
@@ -19,12 +21,16 @@ import { type RawRow, RawSqlite } from './raw-sqlite.ts'
 export type YoungSample = {
   readonly turnMs: number
   readonly turnCpuMs: number
-  readonly rawTurnMs: number
+  /** Null in memory, which has no driver below it. The same holds for the other raw figures. */
+  readonly rawTurnMs: number | null
   readonly rate16: number
   readonly cpu16Ms: number
-  readonly rawRate16: number
-  /** Null where the raw rows are not measured: only a file has a size of its own. */
+  readonly rawRate16: number | null
+  /** The turns of one conversation that is this long, in an otherwise empty store. */
+  readonly msAt: Readonly<Record<(typeof lengths)[number], number>>
+  /** On disk after 500 turns. Null in memory. */
   readonly bytes: number | null
+  /** Null where the raw rows are not measured: only a file has nothing else in it. */
   readonly rawBytes: number | null
 }
 
@@ -34,34 +40,47 @@ const lanes = 16
 const turnsPerLane = 20
 const rateRounds = 3
 const sizedTurns = 500
+const lengths = [10, 100, 500] as const
+/** A length stands for as many turns that end there. */
+const turnsOfLength = 9
 /** How many events each commit of a turn with a tool call has. */
 const commitSizes = [1, 3, 1, 2]
 
 type Place = {
   readonly store: Store
   /** A turn's rows as the four commits of a turn. */
-  rawTurn(id: number, seq: number, rows: readonly RawRow[]): Promise<void>
+  readonly rawTurn: ((id: number, seq: number, rows: readonly RawRow[]) => Promise<void>) | null
   /** Closes everything. */
   close(): Promise<void>
 }
 
 const [kind = '', where = ''] = process.argv.slice(2)
-const sample = await (kind === 'sqlite' ? sqliteSample(where) : postgresSample(where))
+const samples = { memory: memorySample, sqlite: sqliteSample, postgres: postgresSample }
+const sample = await samples[kind as keyof typeof samples](where)
 process.stdout.write(JSON.stringify(sample))
+
+async function memorySample(): Promise<YoungSample> {
+  const open = (): Place => {
+    const store = memoryStore()
+    return { store, rawTurn: null, close: () => store.close() }
+  }
+  const times = await measure(open())
+  const sized = open()
+  const msAt = await grow(sized.store)
+  await sized.close()
+  return { ...times, msAt, bytes: null, rawBytes: null }
+}
 
 async function sqliteSample(folder: string): Promise<YoungSample> {
   const times = await measure(openSqlite(folder, 'times'))
   const sized = openSqlite(folder, 'size')
-  const runtime = runtimeOn(sized.store)
-  let rows: readonly RawRow[] = []
-  for (let n = 0; n < sizedTurns; n++) await oneTurn(runtime, 'sized')
+  const msAt = await grow(sized.store)
   for (let n = 0; n < sizedTurns; n++) {
-    rows = await rowsOfTurn(sized.store, 'sized', n)
-    await sized.rawTurn(1, n * rows.length + 1, rows)
+    const rows = await rowsOfTurn(sized.store, 'sized', n)
+    await sized.rawTurn?.(1, n * rows.length + 1, rows)
   }
-  await runtime.close()
   await sized.close()
-  return { ...times, bytes: sizeOf(join(folder, 'size.db')), rawBytes: sizeOf(join(folder, 'size-raw.db')) }
+  return { ...times, msAt, bytes: sizeOf(join(folder, 'size.db')), rawBytes: sizeOf(join(folder, 'size-raw.db')) }
 }
 
 async function postgresSample(url: string): Promise<YoungSample> {
@@ -75,7 +94,37 @@ async function postgresSample(url: string): Promise<YoungSample> {
       await raw.close()
     },
   })
-  return { ...times, bytes: null, rawBytes: null }
+  const schema = `young_${process.pid}`
+  const sized = postgresStore({ connectionString: url, schema })
+  await sized.getConversation('none')
+  const empty = await bytesOfSchema(url, schema)
+  const msAt = await grow(sized)
+  const bytes = (await bytesOfSchema(url, schema)) - empty
+  await sized.close()
+  return { ...times, msAt, bytes, rawBytes: null }
+}
+
+/** Tables with their indexes, as they are: nothing is vacuumed for it. */
+async function bytesOfSchema(url: string, schema: string): Promise<number> {
+  const client = new pg.Client(url)
+  await client.connect()
+  const { rows } = await client.query(
+    `SELECT coalesce(sum(pg_total_relation_size(c.oid)), 0) AS bytes FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+      WHERE n.nspname = $1 AND c.relkind = 'r'`,
+    [schema],
+  )
+  await client.end()
+  return Number(rows[0].bytes)
+}
+
+/** The times of the turns of one conversation, by its length. */
+async function grow(store: Store): Promise<YoungSample['msAt']> {
+  const runtime = runtimeOn(store)
+  const times: number[] = []
+  for (let n = 0; n < sizedTurns; n++) times.push(await milliseconds(() => oneTurn(runtime, 'sized')))
+  await runtime.close()
+  const at = (length: number): number => median(times.slice(length - turnsOfLength, length))
+  return Object.fromEntries(lengths.map((length) => [length, at(length)])) as YoungSample['msAt']
 }
 
 /** Closing has moved the write-ahead log into the file. */
@@ -84,12 +133,12 @@ function sizeOf(path: string): number {
   return statSync(path).size
 }
 
-async function measure(place: Place): Promise<Omit<YoungSample, 'bytes' | 'rawBytes'>> {
-  const { store } = place
+async function measure(place: Place): Promise<Omit<YoungSample, 'msAt' | 'bytes' | 'rawBytes'>> {
+  const { store, rawTurn } = place
   const runtime = runtimeOn(store)
   for (let n = 0; n < warmUpTurns; n++) await oneTurn(runtime, 'warm-up')
   const rows = await rowsOfTurn(store, 'warm-up', 0)
-  for (let n = 0; n < warmUpTurns; n++) await place.rawTurn(0, 1 + n * rows.length, rows)
+  for (let n = 0; n < warmUpTurns; n++) await rawTurn?.(0, 1 + n * rows.length, rows)
   const turnTimes: number[] = []
   const rawTimes: number[] = []
   let cpuMs = 0
@@ -97,7 +146,7 @@ async function measure(place: Place): Promise<Omit<YoungSample, 'bytes' | 'rawBy
     const before = process.cpuUsage()
     turnTimes.push(await milliseconds(() => oneTurn(runtime, `first-${process.pid}-${n}`)))
     cpuMs += since(before)
-    rawTimes.push(await milliseconds(() => place.rawTurn(1 + n, 1, rows)))
+    if (rawTurn) rawTimes.push(await milliseconds(() => rawTurn(1 + n, 1, rows)))
   }
   const rates: number[] = []
   const rawRates: number[] = []
@@ -108,10 +157,11 @@ async function measure(place: Place): Promise<Omit<YoungSample, 'bytes' | 'rawBy
     const idOf = (lane: number) => `lane-${process.pid}-${round}-${lane}`
     rates.push(await ratePerSecond(count, () => inLanes(lanes, turnsPerLane, (lane) => oneTurn(runtime, idOf(lane)))))
     cpu16Ms += since(before)
+    if (!rawTurn) continue
     const rawId = (lane: number) => 1_000 + round * lanes + lane
     rawRates.push(
       await ratePerSecond(count, () =>
-        inLanes(lanes, turnsPerLane, (lane, n) => place.rawTurn(rawId(lane), 1 + n * rows.length, rows)),
+        inLanes(lanes, turnsPerLane, (lane, n) => rawTurn(rawId(lane), 1 + n * rows.length, rows)),
       ),
     )
   }
@@ -120,10 +170,10 @@ async function measure(place: Place): Promise<Omit<YoungSample, 'bytes' | 'rawBy
   return {
     turnMs: median(turnTimes),
     turnCpuMs: cpuMs / firstTurns,
-    rawTurnMs: median(rawTimes),
+    rawTurnMs: rawTurn && median(rawTimes),
     rate16: median(rates),
     cpu16Ms: cpu16Ms / (rateRounds * count),
-    rawRate16: median(rawRates),
+    rawRate16: rawTurn && median(rawRates),
   }
 }
 

@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { availableParallelism, loadavg, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
@@ -10,15 +10,17 @@ import { RawPostgres } from './raw-postgres.ts'
 import type { YoungSample } from './young-child.ts'
 
 /**
- * A process that has just started, and a file that is small: the first turn of a new conversation after 15 turns, 16 conversations at once, and the bytes of 500
- * turns, each beside the raw driver. Every sample is a process of its own that runs the sources, and the stores take turns.
+ * A process that has just started, and a file that is small: the first turn of a new conversation after 15 turns, 16 conversations at once, and one conversation
+ * of 500 turns, its turns and its bytes, each beside the raw driver. Every sample is a process of its own that runs the sources, and the stores take turns.
  */
 export async function benchYoung(args: readonly string[]): Promise<void> {
   const isQuick = args.includes('--quick')
   const only = args.includes('--only') ? args[args.indexOf('--only') + 1] : undefined
   const rounds = isQuick ? 3 : 9
+  console.log(`load of the machine at the start: ${loadavg()[0]!.toFixed(1)} on ${availableParallelism()} processors`)
   const samples: Record<string, YoungSample[]> = {}
-  const server = only === 'sqlite' ? null : await startPostgres()
+  const isWanted = (store: string): boolean => only === undefined || only === store
+  const server = isWanted('postgres') ? await startPostgres() : null
   const folder = mkdtempSync(join(tmpdir(), 'perdure-young-'))
   try {
     if (server) {
@@ -27,7 +29,8 @@ export async function benchYoung(args: readonly string[]): Promise<void> {
       await raw.close()
     }
     for (let round = 0; round < rounds; round++) {
-      if (only !== 'postgres') (samples['sqlite'] ??= []).push(await run('sqlite', mkdtempSync(join(folder, 'round-'))))
+      if (isWanted('memory')) (samples['memory'] ??= []).push(await run('memory', '-'))
+      if (isWanted('sqlite')) (samples['sqlite'] ??= []).push(await run('sqlite', mkdtempSync(join(folder, 'round-'))))
       if (server) (samples['postgres'] ??= []).push(await run('postgres', server.url))
     }
   } finally {
@@ -54,25 +57,28 @@ async function run(store: string, where: string): Promise<YoungSample> {
 }
 
 function report(store: string, samples: readonly YoungSample[]): Record<string, number> {
-  const middle = (of: (sample: YoungSample) => number) => median(samples.map(of))
-  const figures: Record<string, number> = {
+  const middle = (of: (sample: YoungSample) => number | null): number | null => {
+    const values = samples.map(of).filter((value) => value !== null)
+    return values.length < samples.length ? null : median(values)
+  }
+  const measured: Record<string, number | null> = {
     turn_ms: middle(({ turnMs }) => turnMs),
+    turn_ms_at_10: middle(({ msAt }) => msAt[10]),
+    turn_ms_at_100: middle(({ msAt }) => msAt[100]),
+    turn_ms_at_500: middle(({ msAt }) => msAt[500]),
     raw_turn_ms: middle(({ rawTurnMs }) => rawTurnMs),
-    turn_vs_raw: middle(({ turnMs, rawTurnMs }) => turnMs / rawTurnMs),
+    turn_vs_raw: middle(({ turnMs, rawTurnMs }) => rawTurnMs && turnMs / rawTurnMs),
     turn_cpu_ms: middle(({ turnCpuMs }) => turnCpuMs),
     turns_per_s_of_16: middle(({ rate16 }) => rate16),
     raw_turns_per_s_of_16: middle(({ rawRate16 }) => rawRate16),
-    rate_of_16_vs_raw: middle(({ rate16, rawRate16 }) => rate16 / rawRate16),
+    rate_of_16_vs_raw: middle(({ rate16, rawRate16 }) => rawRate16 && rate16 / rawRate16),
     turn_of_16_cpu_ms: middle(({ cpu16Ms }) => cpu16Ms),
+    megabytes_of_500_turns: middle(({ bytes }) => bytes && bytes / 1e6),
+    raw_megabytes: middle(({ rawBytes }) => rawBytes && rawBytes / 1e6),
+    bytes_vs_raw: middle(({ bytes, rawBytes }) => bytes && rawBytes && bytes / rawBytes),
   }
-  const [{ bytes, rawBytes }] = samples as [YoungSample]
-  if (bytes !== null && rawBytes !== null) {
-    figures['megabytes_of_500_turns'] = bytes / 1e6
-    figures['raw_megabytes'] = rawBytes / 1e6
-    figures['bytes_vs_raw'] = bytes / rawBytes
-  }
+  const figures = Object.entries(measured).filter((entry): entry is [string, number] => entry[1] !== null)
   console.log(`\n${store}: a young process, median of ${samples.length}`)
-  for (const [what, figure] of Object.entries(figures))
-    console.log(`  ${what.padEnd(24)} ${figure.toFixed(2).padStart(10)}`)
-  return Object.fromEntries(Object.entries(figures).map(([what, figure]) => [`${store}.${what}`, figure]))
+  for (const [what, figure] of figures) console.log(`  ${what.padEnd(24)} ${figure.toFixed(2).padStart(10)}`)
+  return Object.fromEntries(figures.map(([what, figure]) => [`${store}.${what}`, figure]))
 }

@@ -44,6 +44,36 @@ test('a desktop client that starts perdure mcp talks to the agents of the config
   await client.close()
 })
 
+test('a question of perdure mcp is answered by its next process: the state is signed with the secret of the config', async () => {
+  const asking = async (client: Client, args: object, more: object = {}) =>
+    (await client.callTool({ name: 'support', arguments: args, ...more } as never, { allowInputRequired: true })) as {
+      readonly [key: string]: ReturnType<typeof JSON.parse>
+    }
+  const first = await connect()
+  const waiting = await asking(first, { message: 'Send a letter' })
+  expect(waiting).toMatchObject({ resultType: 'input_required', requestState: expect.any(String) })
+  const [[key, request]] = Object.entries<ReturnType<typeof JSON.parse>>(waiting['inputRequests']) as [[string, never]]
+  expect(request).toMatchObject({ params: { message: expect.stringContaining('Send a letter to Ann') } })
+  await first.close()
+  const second = await connect()
+  const inputResponses = { [key]: { action: 'accept', content: { approve: true } } }
+  const more = { inputResponses, requestState: waiting['requestState'] }
+  const forged = await asking(second, { message: 'Send a letter' }, { ...more, requestState: `x${more.requestState}` })
+  expect(forged).toMatchObject({ isError: true })
+  for (let times = 0; times < 2; times++) {
+    const result = await asking(second, { message: 'Send a letter' }, more)
+    expect(result).toMatchObject({ structuredContent: { status: 'completed', text: 'All is done.' } })
+  }
+  const { stdout } = await perdure(['show', String((await listed(second))[0]), '--json'], { cwd: folder })
+  expect(stdout.match(/"sent"/g)).toHaveLength(1)
+  await second.close()
+})
+
+async function listed(client: Client): Promise<string[]> {
+  const { resources } = await client.listResources()
+  return resources.map(({ uri }) => decodeURIComponent(uri.split('/').at(-1)!))
+}
+
 test('a server keeps its agents to itself: without --agent there is nothing to serve', async () => {
   const { code, stderr } = await perdure(['mcp', '--url', 'http://127.0.0.1:1'], {
     cwd: folder,

@@ -59,6 +59,10 @@ async function survives(tools: McpTools): Promise<string[]> {
   const log = await chat.events()
   expect(Buffer.byteLength(JSON.stringify(log))).toBeLessThan(2_000_000)
   expect(Object.prototype).not.toHaveProperty('polluted')
+  const ended = log.flatMap((event) => (event.type === 'tool_result' ? [event.content.callId] : []))
+  // However often the server answered.
+  expect(new Set(ended).size).toBe(ended.length)
+  expect(JSON.stringify(log)).not.toContain('second')
   return statuses
 }
 
@@ -80,7 +84,7 @@ describe('a hostile server costs errors of calls, bounded memory, and never the 
     ...['endless', 'wrong_json', 'giant_result', 'deep', 'giant_list', 'flood_pings', 'flood_invalid'].map(
       (kind) => `tools/list ${kind} 1`,
     ),
-    ...['endless', 'odd_question'].map((kind) => `tools/call ${kind} 8 newest`),
+    ...['endless', 'odd_question', 'twice'].map((kind) => `tools/call ${kind} 8 newest`),
     'server/discover flood_pings 1 newest',
   ])('over stdio: %s', async (attack) => {
     const tools = mcpTools({ ...stdio, env: { ATTACK: attack } }, { ...options, connectTimeoutMs: 2_000 })

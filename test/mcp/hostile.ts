@@ -25,6 +25,7 @@ export const attackKinds = [
   'same_names',
   'deep',
   'foreign_ids',
+  'twice',
   'endless_pages',
   'prototype_keys',
   'odd_question',
@@ -71,7 +72,11 @@ export function attacksOf(seed: number, count: number): Attack[] {
     return Math.floor(state / 65_536)
   }
   const one = <T>(all: readonly T[]): T => all[next() % all.length]!
-  const own: { readonly [kind: string]: string } = { odd_question: 'tools/call', odd_form: 'tools/call' }
+  const own: { readonly [kind: string]: string } = {
+    odd_question: 'tools/call',
+    odd_form: 'tools/call',
+    twice: 'tools/call',
+  }
   const all = eras.flatMap((era) =>
     attackKinds.map((kind): Attack => ({ kind, method: own[kind] ?? 'tools/list', seed: next() % 8, era })),
   )
@@ -187,6 +192,14 @@ function attacked(id: unknown, params: Message['params'], attack: Attack): (stri
         ),
         ...reply({}),
       ]
+    case 'twice': {
+      const inputRequests = { q: asking(form) }
+      return [
+        ...reply({ tools: [tool('act')], content: [{ type: 'text', text: 'first' }] }),
+        ...reply({ resultType: 'input_required', inputRequests, requestState: 's' }),
+        ...reply({ tools: [tool('other')], content: [{ type: 'text', text: 'second' }], isError: true }),
+      ]
+    }
     case 'endless_pages':
       return reply({ tools: [tool(`page${seed}`)], nextCursor: `more ${seed}`, content: [] })
     case 'prototype_keys':

@@ -90,13 +90,28 @@ overStores('a session of OpenAI Agents', (story) => {
   })
 
   test('items are popped once each by several at a time, and a cleared session is empty and goes on', async () => {
-    const session = perdureSession(story.openStore(), 's')
+    const store = story.openStore()
+    const session = perdureSession(store, 's')
+    const elsewhere = perdureSession(story.reopen(store), 's')
     expect(await session.popItem()).toBeUndefined()
     await session.clearSession()
     await session.addItems([])
     await session.addItems(['a', 'b', 'c', 'd'].map(said))
-    const popped = await Promise.all([1, 2, 3].map(() => session.popItem()))
+    const popped = await Promise.all([session, elsewhere, session].map((one) => one.popItem()))
     expect(textsOf(popped as AgentInputItem[]).toSorted()).toEqual(['b', 'c', 'd'])
+    const replacing = [session, elsewhere, session].map((one, n) =>
+      one.applyHistoryTransaction({
+        operationId: `race-${n}`,
+        transaction: {
+          type: 'replace_suffix',
+          expectedSuffix: [said('a')],
+          replacement: [said('a'), said(`won ${n}`)],
+        },
+      }),
+    )
+    const raced = await Promise.allSettled(replacing)
+    expect(raced.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'rejected', 'rejected'])
+    expect(textsOf([(await elsewhere.popItem())!])[0]).toMatch(/^won \d$/)
     await session.addItems(['e', 'f'].map(said))
     expect(textsOf([(await session.popItem())!])).toEqual(['f'])
     expect(textsOf(await session.getItems())).toEqual(['a', 'e'])

@@ -49,7 +49,7 @@ describe('a store of Perdure 0.1', () => {
     writeFileSync(old, fixture('db'))
     const refused = await perdure(['list', '--store', old])
     expect(refused.code).not.toBe(0)
-    expect(refused.stderr).toContain(`npx perdure@0.1 export old.jsonl --store '${old}'`)
+    expect(refused.stderr).toContain(`npx perdure export old.jsonl --store '${old}'`)
     expect(readFileSync(old).equals(fixture('db'))).toBe(true)
     expect(readdirSync(folder).filter((file) => file.startsWith(`${name}.db`))).toEqual([`${name}.db`])
     // What 0.1 wrote when it was asked to.

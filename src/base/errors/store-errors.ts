@@ -172,7 +172,7 @@ export class SchemaTooOldError extends PerdureError {
     super(
       'schema_too_old',
       `The store '${place}' has schema ${found} of Perdure 0.1, which this version does not read. It was not changed. Run: ` +
-        `npx perdure@0.1 export old.jsonl --store '${place}', then npx perdure import old.jsonl --store <new store>.`,
+        `npx perdure export old.jsonl --store '${place}' where 0.1 is installed, then npx perdure import old.jsonl --store <new store> with this version.`,
     )
   }
 }

@@ -79,7 +79,7 @@ describe('migrations', () => {
     const refused = {
       code: 'schema_too_old',
       retryable: false,
-      message: expect.stringContaining('npx perdure@0.1 export'),
+      message: expect.stringContaining('npx perdure export'),
     }
     await expect(store.getConversation('plain')).rejects.toMatchObject(refused)
     await expect(store.appendEvent('plain', titled)).rejects.toMatchObject(refused)

@@ -74,7 +74,7 @@ describe('a database of Perdure 0.1', () => {
     make()
     const before = everyFile()
     const store = sqliteStore({ path, logger: silentLogger })
-    const message = `Run: npx perdure@0.1 export old.jsonl --store '${path}', then npx perdure import old.jsonl --store <new store>`
+    const message = `Run: npx perdure export old.jsonl --store '${path}' where 0.1 is installed, then npx perdure import old.jsonl --store <new store>`
     const refused = { code: 'schema_too_old', retryable: false, message: expect.stringContaining(message) }
     await expect(store.listConversations()).rejects.toMatchObject(refused)
     await expect(store.appendEvent('c', { type: 'titled', content: { title: 'x' } })).rejects.toMatchObject(refused)
