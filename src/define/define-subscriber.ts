@@ -100,7 +100,7 @@ export function defineSubscriber(attributes: SubscriberAttributes): Subscriber {
   return brandSubscriber(subscriber)
 }
 
-/** A message of the agent, as an after-hook is told of it. Frozen. */
+/** A message of the agent, as an after-hook receives it. Frozen. */
 export type AfterMessage = EventOf<'assistant_msg'>['content'] &
   Pick<SubscriberEvent, 'id' | 'tenant' | 'conversationId' | 'seq' | 'at'> & {
     /** The text parts, joined. */

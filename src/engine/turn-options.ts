@@ -39,9 +39,9 @@ export type SendOptions<Out extends Schema | false | undefined = Schema | false 
   /** Overrides the agent's; false opts out. */
   readonly output?: Out
   readonly untilTool?: string
-  /** At most so many model calls, within what the agent allows. */
+  /** The maximum number of model calls. It can only lower the agent's limit. */
   readonly maxSteps?: number
-  /** At most so many tokens, with those of child agents, within what the agent allows. */
+  /** The maximum number of tokens, including those of child agents. It can only lower the agent's limit. */
   readonly maxTokens?: number
 }
 
@@ -118,7 +118,7 @@ type NewFile = { readonly bytes: Uint8Array; readonly mediaType: string }
 /** More are a mistake, and each costs a look. */
 const mostParts = 10_000
 
-/** Throws `InvalidArgumentError` for what is no message, or cannot be read. */
+/** Throws `InvalidArgumentError` if the value is not a message or cannot be read. */
 export function readMessage(input: MessageInput): ReadMessage {
   return readArgument('message', () => readParts(partsOf(input)))
 }

@@ -308,7 +308,7 @@ async function standingOf({ id, agent, store, restore, isNew }: Retrying): Promi
   throw new AgentMismatchError(id, standing.agent, agent.name)
 }
 
-/** Where nothing is, there is no turn to replace: the log that is read next may be one that another caller has begun since. */
+/** An empty log has no turn to replace. The log that is read next may already be one that another caller has begun. */
 export async function standingToReplace(sending: Retrying): Promise<void> {
   const standing = await standingOf(sending)
   if (sending.isNew && !standing) throw new ConversationNotFoundError(sending.id)

@@ -146,7 +146,7 @@ export class Worker implements WorkStarter {
   start({ ref, name }: LeaseRequest, lease: GrantedLease | null): void {
     const expected = this.#stopExpecting(conversationKey(ref.tenant, ref.id))
     this.#leases.lookForPostponed()
-    // A commit that was repeated beside the first has the same lease. The one that is told of it later must not work under it again: it may have been given back.
+    // A commit that was repeated beside the first got the same lease. The later caller must not work under it again, because it may have been given back.
     const isUsed = lease !== null && lease.epoch <= expected.startedEpoch
     if (lease && !isUsed) expected.startedEpoch = lease.epoch
     if (name === null) return
