@@ -111,7 +111,7 @@ export class ForceNeededError extends PerdureError {
     const told = tools.length > mostTools ? [...tools.slice(0, mostTools), 'others'] : tools
     super(
       'force_needed',
-      `The turn '${turnId}' of '${id}', or one after it, has run ${told.join(', ')}, which may have had an effect. Pass force: true to replace it all the same; the model is told what was done. Tools that may run again say ifInterrupted: 'rerun'.`,
+      `The turn '${turnId}' of '${id}', or one after it, ran ${told.join(', ')}, which may have had an effect. Pass force: true to replace the turn anyway; the model is told what was done. Mark tools that may safely run again with ifInterrupted: 'rerun'.`,
     )
     this.calls = calls.map(({ callId, name }) => ({ callId, tool: name }))
   }
@@ -137,7 +137,7 @@ export class ScopeMissingError extends PerdureError {
   constructor(id: string, who: string, options: { readonly cause?: unknown } = {}) {
     super(
       'scope_missing',
-      `The scope of the user '${who}' could not be restored, so '${id}' waits. Correct restoreScope, or what it depends on; it is asked again within a minute.`,
+      `The scope of the user '${who}' could not be restored, so '${id}' waits. Correct restoreScope, or what it depends on; it is called again within a minute.`,
       { ...options, retryable: true },
     )
   }
@@ -148,7 +148,7 @@ export class ScopeNotRestorableError extends PerdureError {
   constructor() {
     super(
       'scope_not_restorable',
-      'The scope has more than a tenant and a user, and tools get a scope that is rebuilt from those two. Pass restoreScope to createRuntime, or a scope without assigns.',
+      'The scope holds more than a tenant and a user, but tools get a scope that is rebuilt from those two alone. Pass restoreScope to createRuntime, or a scope without assigns.',
     )
   }
 }
@@ -191,7 +191,7 @@ export class AuthorizeFailedError extends PerdureError {
     const why = thrownText(cause)
     super(
       'authorize_failed',
-      `authorize failed for '${action}', and nothing was done: ${why.replace(/[.\s]+$/, '')}. Try again; if it stays, correct authorize.`,
+      `authorize failed for '${action}', and nothing was done: ${why.replace(/[.\s]+$/, '')}. Try again; if it keeps failing, correct authorize.`,
       { cause, retryable: true },
     )
   }
