@@ -127,7 +127,7 @@ export function isCopied({ firstSeq }: Pick<TurnState, 'firstSeq'>, forker: Fork
   return forker !== null && firstSeq <= forker.at
 }
 
-/** The id of the user for whom the turn goes on. */
+/** The id of the user for whom the turn continues. */
 export function actorOfTurn(turn: Pick<TurnState, 'items' | 'firstSeq'>, forker: Forker | null): string {
   return isCopied(turn, forker) ? forker.who : openerOfTurn(turn)
 }

@@ -79,7 +79,7 @@ export type NodeState = {
   readonly drain: Drain | null
 }
 
-/** What is known of a holder that never said it lives. */
+/** The entry of a lease holder that never sent a heartbeat. */
 export const unknownNode = {
   ...{ version: null, works: true, capacity: null, agents: [], agentCount: 0 },
   ...{ startedAt: null, seenAt: null, isSilent: false, drain: null },

@@ -129,10 +129,7 @@ export class TenantMissingError extends PerdureError {
   }
 }
 
-/**
- * `restoreScope` threw, took too long or returned no scope of the tenant, so the turn waits. It goes on as soon as the
- * scope can be restored.
- */
+/** `restoreScope` threw, took too long or returned no scope of the tenant, so the turn waits. It continues as soon as the scope can be restored. */
 export class ScopeMissingError extends PerdureError {
   constructor(id: string, who: string, options: { readonly cause?: unknown } = {}) {
     super(

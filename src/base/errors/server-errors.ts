@@ -88,7 +88,7 @@ export class NotReadyError extends PerdureError {
   }
 }
 
-/** The option `studio` of a server needs the built page. The package has it; a clone builds it. */
+/** The option `studio` of a server needs the built page. The package contains it; a clone builds it. */
 export class StudioNotBuiltError extends PerdureError {
   constructor() {
     super(

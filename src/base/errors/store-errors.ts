@@ -82,7 +82,7 @@ export class OwnerOnlyError extends PerdureError {
 
 type Span = { readonly fromSeq: number; readonly toSeq: number }
 
-/** A summary overlaps one that is there, and does not replace all of it. Nothing was written. */
+/** A summary overlaps an existing one without replacing all of it. Nothing was written. */
 export class SummaryOverlapError extends PerdureError {
   constructor(id: string, given: Span, known: Span) {
     super(
