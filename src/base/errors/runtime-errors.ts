@@ -94,7 +94,7 @@ export class TurnSupersededError extends PerdureError {
   constructor(id: string, turnId: string) {
     super(
       'turn_superseded',
-      `The turn '${turnId}' of '${id}' was replaced already. Use the turn that the view shows in its place, or fork the conversation to go on from an older variant.`,
+      `The turn '${turnId}' of '${id}' was already replaced. Use the turn that the view shows in its place, or fork the conversation to continue from an older variant.`,
     )
   }
 }

@@ -16,7 +16,7 @@ export const actions = [
   'start',
   'approve',
   'deny',
-  /** Also of a question of a session: `answer`, `resolve` and `resume`. */
+  /** Also for a question of a session: `answer`, `resolve` and `resume`. */
   'answer',
   'extendDeadline',
   'cancel',
