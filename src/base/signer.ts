@@ -48,7 +48,7 @@ export function createSigner(secret?: Secret): Signer {
   }
 }
 
-/** What is wrong with a configured secret. None for `undefined`, which is no secret. */
+/** What is wrong with a configured secret. Nothing if it is `undefined`, because then there is no secret. */
 export function secretProblems(name: string, secret: unknown): string[] {
   if (secret === undefined) return []
   const secrets: readonly unknown[] = Array.isArray(secret) ? secret : [secret]

@@ -141,8 +141,7 @@ export class ChatTurns {
     const end = (): void => reading.abort(new DOMException('The stream was stopped.', 'AbortError'))
     const stopListening = onAbort(abortSignal, () => {
       if (!cancelOnStop) return end()
-      // A turn that ends or waits by then has nothing to cancel. Otherwise it is cancelled by its id, so that a stop never
-      // ends the turn of another page, and reading goes on until the id is known.
+      // A turn that has ended or waits has nothing to cancel. Otherwise it is cancelled by its id, so that a stop never ends the turn of another page; reading continues until the id is known.
       let isOver = false
       const over = drained(following).then(() => {
         isOver = true

@@ -40,7 +40,7 @@ export type RemoteSendOptions = {
   readonly whenBusy?: WhenBusy
   /** The turn that this message takes the place of, with all after it: an edit. */
   readonly replaces?: string
-  /** With `replaces`: also where a tool was started that must not be repeated by itself. */
+  /** With `replaces`: replace the turn even if it started a tool that must not be repeated unasked. */
   readonly force?: boolean
   /** JSON of the request, in `turn.data` of hooks and tools. At most 64 KiB. */
   readonly data?: unknown

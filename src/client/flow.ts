@@ -22,7 +22,7 @@ export type RemoteFlowStatus = {
   readonly status: Exclude<FlowStatus, 'none'>
   readonly pending: Json
   readonly suspensions: readonly FlowSuspension[]
-  /** When it goes on by itself, where it sleeps; else null. */
+  /** When it continues by itself, if it sleeps; else null. */
   readonly wakeAt: number | null
   readonly result: Json
 }

@@ -170,7 +170,7 @@ async function* rejoin(chunks: Connection, shown: ShownMessage, canReset: boolea
   if (!isCaughtUp) yield* catchUp()
 }
 
-/** Chunks that are no part of the message. */
+/** Chunks that do not belong to the message. */
 function isEnd({ type, transient }: Chunk): boolean {
   return transient === true || ['finish', 'message-metadata', 'abort', 'error'].includes(type)
 }

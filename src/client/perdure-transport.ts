@@ -13,8 +13,8 @@ export type TransportOptions = Pick<ClientOptions, 'token' | 'headers' | 'fetch'
   /** What to do with a message while another turn is open. Default: `reject`. */
   readonly whenBusy?: 'reject' | 'queue' | 'interrupt' | 'steer'
   /**
-   * Whether `stop()` cancels the turn. False: it only ends the reading. `useChat` calls it also when its component is
-   * unmounted, unless the `Chat` is passed as `chat`. Default: true.
+   * Whether `stop()` cancels the turn. False: it only stops reading. `useChat` also calls it when its component unmounts, unless you pass the `Chat` as
+   * `chat`. Default: true.
    */
   readonly cancelOnStop?: boolean
   /** The chunks that the page understands: 'v6' for version 6 of the AI SDK. Default: 'v7'. */
@@ -44,8 +44,8 @@ export type PerdureTransport = {
 }
 
 /**
- * Connects `useChat` of the AI SDK to an agent. A connection that is lost is made again, and the message goes on where it
- * was. Throws `InvalidArgumentError` for wrong options.
+ * Connects `useChat` of the AI SDK to an agent. A lost connection is opened again, and the message continues where it was. Throws `InvalidArgumentError` for
+ * wrong options.
  */
 export function perdureTransport(options: TransportOptions): PerdureTransport {
   const turns = new ChatTurns(readTransportOptions(options))

@@ -1,7 +1,7 @@
 /** A chunk of a UI message stream of the AI SDK. */
 export type Chunk = { readonly type: string; readonly [key: string]: unknown }
 
-/** A message of the AI SDK, as far as it is looked at here. */
+/** The parts of an AI SDK message that this file reads. */
 export type ChatMessage = {
   readonly id: string
   readonly role: 'system' | 'user' | 'assistant'
@@ -105,8 +105,8 @@ export class ShownMessage {
   }
 
   /**
-   * The chunks that bring the page to what another stream has shown so far, which is shown afterwards. Null when no
-   * chunks can: something before the newest step was withdrawn, or anything without `canReset`.
+   * The chunks that bring the page to the state that another stream has shown. Null if no chunks can do that: something before the newest step was withdrawn,
+   * or anything without `canReset`.
    */
   becomes(truth: ShownMessage, canReset: boolean): Chunk[] | null {
     const last = this.#steps.length - 1

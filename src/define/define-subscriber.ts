@@ -5,7 +5,7 @@ import type { DoneBefore, EventOf, EventType, LogEvent, SuspensionKind } from '.
 import { isKnownType } from '../log/validate-event.ts'
 import { isId } from '../store/checks.ts'
 
-/** What a subscriber can be told of: `waiting`, when a call or a session begins to wait for an answer, and every other type of event. */
+/** What a subscriber can receive: `waiting`, when a call or a session begins to wait for an answer, and every other type of event. */
 export type SubscriberTopic = 'waiting' | Exclude<EventType, 'suspension'>
 
 /** Something that was committed. Frozen, with all that is in it. */
@@ -75,7 +75,7 @@ export type SubscriberOptions = {
 const defaultRetry: SubscriberRetry = { maxAttempts: 10, baseMs: 1_000, maxMs: 3_600_000 }
 
 /**
- * Defines a subscriber: a function that is told of what was committed, at least once for each event, and in order for each conversation. What it throws has it
+ * Defines a subscriber: a function that receives what was committed, at least once for each event, and in order for each conversation. If it throws, it is
  * called again later; after the last attempt the delivery is listed as failed, and the next one follows. The store knows a subscriber by its name. Throws
  * `DefinitionError` with everything that is wrong.
  */
@@ -100,7 +100,7 @@ export function defineSubscriber(attributes: SubscriberAttributes): Subscriber {
   return brandSubscriber(subscriber)
 }
 
-/** A message of the agent, as an after-hook is told of it. Frozen. */
+/** A message of the agent, as an after-hook receives it. Frozen. */
 export type AfterMessage = EventOf<'assistant_msg'>['content'] &
   Pick<SubscriberEvent, 'id' | 'tenant' | 'conversationId' | 'seq' | 'at'> & {
     /** The text parts, joined. */

@@ -19,8 +19,7 @@ export type ScopeSource = {
   /** The scope of the user who opened the turn; in a fork, of the user who forked it, where the turn was copied. */
   ofTurn(turn: TurnState): Promise<Scope>
   /**
-   * The scope that acts now in the turn: of the user who opened it, or the system scope while the turn goes on because
-   * the deadline of a call has passed.
+   * The scope that acts now in the turn: of the user who opened it, or the system scope while the turn continues because the deadline of a call has passed.
    */
   ofStep(turn: TurnState): Promise<Scope>
   /** The scope that the call acts with: of the user who opened the turn, or of the step that made it where no person approved it. */

@@ -2,8 +2,8 @@ import type { Agent } from './agent.ts'
 import { isTool, type Tool } from './tool.ts'
 
 /**
- * Tools that are found while the agent runs, as those of another server. They are asked for at the beginning of each turn, and again where a turn goes on in
- * another process; until then they stay as they are, so that the prompt does.
+ * Tools that are found while the agent runs, such as those of another server. They are listed at the beginning of each turn, and again when a turn continues
+ * in another process. In between they do not change, so that the prompt does not.
  */
 export type ToolSource = {
   /** The names of its tools are this name, two underscores and more. 1 to 24 of a-z A-Z 0-9 and `-`. */

@@ -38,7 +38,7 @@ export abstract class LogOwner {
     this.reading = new LogReading(context.node.clock)
   }
 
-  /** Of the log as it is known here. */
+  /** The last `seq` of the log that this owner knows. */
   abstract get lastSeq(): number
 
   /** Lets go in good order, because the process ends. */
@@ -70,7 +70,7 @@ export abstract class LogOwner {
     this.signal.set()
   }
 
-  /** Something that needs the store. False when the store failed; it is tried again, on the log as it is then. */
+  /** Runs something that needs the store. False if the store failed; the caller tries again, on the log as it is then. */
   async attempt(what: string, work: () => Promise<unknown>): Promise<boolean> {
     try {
       await work()
@@ -81,7 +81,7 @@ export abstract class LogOwner {
     }
   }
 
-  /** Commits under the lease, if the log still ends where it is known to. A commit that is refused has the log read again. */
+  /** Commits under the lease, if the log still ends at the known place. After a refused commit, the log is read again. */
   protected async commitUnderLease(change: Omit<Change, 'expectedSeq' | 'epoch'>): Promise<CommitOutcome> {
     const { store, ref } = this.#context
     const { epoch } = this.lease
@@ -100,7 +100,7 @@ export abstract class LogOwner {
     return result
   }
 
-  /** Has the store confirm the lease, by a commit without events. Where another node has it, it is lost. */
+  /** Asks the store to confirm the lease, by a commit without events. If another node has it, the lease is lost. */
   protected async confirmLease(): Promise<CommitResult> {
     const { store, ref } = this.#context
     const result = await store.commit(ref.id, { events: [], epoch: this.lease.epoch })

@@ -113,8 +113,8 @@ const system = 'system'
 export type Forker = { readonly who: string; readonly at: number }
 
 /**
- * The user for whom the copied turns of a fork go on: who forked it, because the person whose turn it was has asked for nothing here. Null where it is no fork,
- * and where the application forked it.
+ * The user for whom the copied turns of a fork continue: the one who forked it, because the person whose turn it was asked for nothing in the copy. Null if
+ * this is not a fork, or if the application made it.
  */
 export async function forkerOf(store: Pick<TenantStore, 'getConversation'>, id: string): Promise<Forker | null> {
   const record = await readRecord(store, id)
@@ -127,7 +127,7 @@ export function isCopied({ firstSeq }: Pick<TurnState, 'firstSeq'>, forker: Fork
   return forker !== null && firstSeq <= forker.at
 }
 
-/** The id of the user for whom the turn goes on. */
+/** The id of the user for whom the turn continues. */
 export function actorOfTurn(turn: Pick<TurnState, 'items' | 'firstSeq'>, forker: Forker | null): string {
   return isCopied(turn, forker) ? forker.who : openerOfTurn(turn)
 }

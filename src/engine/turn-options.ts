@@ -34,21 +34,21 @@ export type SendOptions<Out extends Schema | false | undefined = Schema | false 
    * the model. Only while no turn is open or queued.
    */
   readonly replaces?: string
-  /** With `replaces`: also where a tool was started that does not say `ifInterrupted: 'rerun'`. Default: false, and such a message is refused. */
+  /** With `replaces`: replace the turn even if it started a tool without `ifInterrupted: 'rerun'`. Default: false; such a message is refused. */
   readonly force?: boolean
   /** Overrides the agent's; false opts out. */
   readonly output?: Out
   readonly untilTool?: string
-  /** At most so many model calls, within what the agent allows. */
+  /** The maximum number of model calls. It can only lower the agent's limit. */
   readonly maxSteps?: number
-  /** At most so many tokens, with those of child agents, within what the agent allows. */
+  /** The maximum number of tokens, including those of child agents. It can only lower the agent's limit. */
   readonly maxTokens?: number
 }
 
 /** More belongs into a file or a store of the application's own. */
 const maxDataBytes = 64 * 1024
 
-/** The data as it is recorded. Throws `InvalidArgumentError` for what is not JSON, or too long. */
+/** The data as recorded. Throws `InvalidArgumentError` if it is not JSON, or too long. */
 export function readData(data: unknown): Json {
   const text = encode(data, 'data')
   const bytes = Buffer.byteLength(text)
@@ -92,7 +92,7 @@ export function turnOptions(agent: Agent, options: SendOptions): TurnOptions {
   }
 }
 
-/** Both limits hold: a caller who asks for more than the agent allows gets what it allows. Infinity: neither is there. */
+/** The lower limit applies: a caller who asks for more than the agent allows gets what the agent allows. Infinity if neither is set. */
 function lower(asked: number | undefined, allowed: number | null): number {
   return Math.min(asked ?? Number.POSITIVE_INFINITY, allowed ?? Number.POSITIVE_INFINITY)
 }
@@ -118,7 +118,7 @@ type NewFile = { readonly bytes: Uint8Array; readonly mediaType: string }
 /** More are a mistake, and each costs a look. */
 const mostParts = 10_000
 
-/** Throws `InvalidArgumentError` for what is no message, or cannot be read. */
+/** Throws `InvalidArgumentError` if the value is not a message or cannot be read. */
 export function readMessage(input: MessageInput): ReadMessage {
   return readArgument('message', () => readParts(partsOf(input)))
 }
@@ -174,7 +174,7 @@ function bytesOf(data: unknown, index: number): Uint8Array | null {
 }
 
 function addressOf(data: unknown, index: number): BlobRef | string {
-  // A copy: what is sent goes on being used as it was recorded, whatever the caller does with its own.
+  // A copy, so that changes that the caller makes afterwards have no effect.
   if (isBlobRef(data)) return { blob: data.blob, mediaType: data.mediaType, size: data.size }
   const text = data instanceof URL ? data.href : data
   if (typeof text === 'string' && isWebUrl(text)) return text

@@ -94,7 +94,7 @@ export function todos(options: TodosOptions = {}): Extension<'todos', readonly [
   }) as unknown as Extension<'todos', readonly [WriteTool, TickTool], TodosState>
 }
 
-/** Numbers go on from the highest there was, so that a number never means another task. */
+/** Numbering continues from the highest number ever used, so that a number never means another task. */
 function numbered(texts: readonly string[], items: readonly Todo[]): Todo[] {
   const last = items.reduce((highest, { id }) => Math.max(highest, id), 0)
   return texts.map((text, index) => ({ id: last + 1 + index, text, status: 'open' }))

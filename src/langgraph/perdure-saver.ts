@@ -109,7 +109,7 @@ export class PerdureSaver extends BaseCheckpointSaver {
       dumped.set(channel, text)
       return text
     }
-    // As they are now: the graph goes on while appends wait for each other.
+    // Copied now, because the graph continues while appends wait for each other.
     await Promise.all(changed.map(textOf))
     await this.#inOrder(thread, async () => {
       let texts: ReadonlyMap<string, SerialisedText> = new Map()

@@ -30,7 +30,7 @@ export function newCall({ seq, content: { turnId: _, ...call } }: EventOf<'tool_
 }
 
 export function foldCall(given: CallState, event: CallEvent): CallState {
-  // What a call sets stands right before its result. A log that was cut between the two goes on with something else.
+  // The state that a call sets comes right before its result. If a log was cut between the two, something else follows.
   const call = given.stateSet ? withoutStateSet(given) : given
   switch (event.type) {
     case 'tool_started':

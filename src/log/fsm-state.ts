@@ -83,7 +83,7 @@ function lastMessageOf({ turns }: ConversationState): LastMessage | null {
   return null
 }
 
-/** Empty where there is no text, and for messages that no hook has passed. */
+/** Empty if there is no text, and for messages that no hook has passed. */
 function excerptOf(item: TurnItem): string {
   if (item.type === 'user') return excerptIn(item.message.parts)
   return item.type === 'assistant' && !item.regeneration && !item.withheld ? excerptIn(item.parts) : ''

@@ -49,7 +49,7 @@ export type ResultOutcome = CallOutcome & {
 
 export type CallOutcome = {
   readonly result: CallEnd
-  /** Why the tool ends the turn. Absent when the turn goes on. */
+  /** Why the tool ends the turn. Absent if the turn continues. */
   readonly halt?: string
   /** What the tool asks in place of a result. `result` is then recorded only where the question cannot be. */
   readonly ask?: ToolQuestion

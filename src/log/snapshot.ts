@@ -35,7 +35,7 @@ export type SnapshotTurn = {
   readonly reason: string | null
   /** Only of a turn that has not ended. */
   readonly options?: TurnOptions
-  /** Set when the turn is there in place of others: what their tools did. Their words are not in a snapshot. */
+  /** Set if the turn replaced others: what their tools did. Their words are not in a snapshot. */
   readonly replaced?: readonly SnapshotCall[]
 }
 

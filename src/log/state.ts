@@ -60,7 +60,7 @@ export type TurnState = {
   readonly end: { readonly status: TurnStatus; readonly reason: string | null; readonly seq: number } | null
   /** The tool call that ends the turn once the calls beside it have ended. */
   readonly halt?: HaltedBy
-  /** Set when the turn is there in place of others. */
+  /** Set if the turn replaced others. */
   readonly replaced?: Replaced
   /** Set when attempts at its messages broke off: how many another one followed, and the tokens they used. */
   readonly discarded?: { readonly attempts: number; readonly usage: Usage }

@@ -9,7 +9,7 @@ export type Replaced = {
   readonly fromSeq: number
   /** How many variants there are, with this one. */
   readonly variants: number
-  /** Where the variant before this one ends. A fork of the conversation there goes on from it. */
+  /** Where the previous variant ends. A fork at that place continues from it. */
   readonly previousSeq: number
   /** The calls of the withdrawn turns that were started or answered, oldest first, also those that the withdrawn turns replaced. */
   readonly calls: readonly CallState[]

@@ -16,9 +16,9 @@ export type AttemptEnd = {
   readonly draft: MessageDraft
   /** When the first part arrived. */
   readonly firstAt: number | null
-  /** What the provider has told of its usage, even if the stream broke. */
+  /** The usage that the provider reported, even if the stream broke. */
   readonly usage: Usage
-  /** What the provider warned of, redacted. */
+  /** The provider's warnings, redacted. */
   readonly warnings: readonly string[]
   readonly result: AttemptResult
 }

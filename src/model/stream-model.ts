@@ -33,10 +33,9 @@ export type ModelMessage = {
 }
 
 /**
- * Makes one model call. An attempt that fails is made again, and then with the next model, also when its stream breaks
- * off: `onDiscard` says that what arrived of it is void. Two things are never tried again: a message in which the
- * model's host has run a call, and one that `transformChunk` refused. The last attempt keeps what arrived. Never
- * rejects for a provider's error; returns at once when the signal aborts. `onChunk` must not throw.
+ * Makes one model call. A failed attempt is repeated, and then made with the next model, even if its stream breaks off: `onDiscard` says that what arrived of
+ * it is void. Two things are never tried again: a message in which the model's host has run a call, and one that `transformChunk` refused. The last attempt
+ * keeps what arrived. Never rejects for a provider's error; returns at once when the signal aborts. `onChunk` must not throw.
  */
 export async function streamModel(request: ModelRequest, onChunk: (chunk: StreamChunk) => void): Promise<ModelMessage> {
   const { signal, clock } = request

@@ -18,7 +18,7 @@ export function validatePrompt(
   return problemsBy(promptRules[provider], prompt as LanguageModelV4Prompt)
 }
 
-/** The same for a model. A provider that is not known is held to the rules of all three together. */
+/** The same for a model. An unknown provider must meet the rules of all three. */
 export function problemsFor(model: ModelRef, prompt: LanguageModelV4Prompt): string[] {
   const name = `${model.provider} ${model.modelId}`
   const known = [/anthropic|claude/i, /openai|azure|gpt/i, /google|vertex|gemini/i].findIndex((pattern) =>

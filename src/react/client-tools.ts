@@ -46,7 +46,7 @@ export class ClientTools {
     this.#tools = tools
   }
 
-  /** Until the returned function is called. What runs by then goes on and answers. */
+  /** Until the returned function is called. Tools that already run finish and answer. */
   start(): () => void {
     const leave = this.#store.live.subscribe(() => this.#look())
     this.#look()

@@ -192,7 +192,7 @@ function hasSameDrafts(one: readonly Draft[], other: readonly Draft[]): boolean 
   return one.length === other.length && one.every(({ messageId }, index) => messageId === other[index]!.messageId)
 }
 
-/** A frame that is not drawn within this time is no longer waited for. */
+/** The store stops waiting for a frame that is not drawn within this time. */
 const mostMs = 50
 
 type Frames = {

@@ -34,7 +34,7 @@ export type UseConversationOptions<A extends Agent = Agent> = {
   readonly drafts?: 'whole' | 'apart'
 }
 
-/** A conversation as it is now, and its verbs. */
+/** The current view of a conversation, and its verbs. */
 export type UsedConversation<A extends Agent = Agent> = ConversationSnapshot &
   ConversationVerbs & {
     /** The calls that wait for an answer, with the arguments of the agent's tools. */
@@ -70,14 +70,17 @@ export function useConversation<A extends Agent = Agent>(
   }, [verbs, snapshot])
 }
 
-/** The message that is being written, with the text so far. Null when it is committed, withdrawn or not known. Renders for this message alone. */
+/**
+ * The message that is being written, with the text so far. Null once it is committed or withdrawn, and if it is not known. Renders only when this message
+ * changes.
+ */
 export function useDraft(id: string, messageId: string): Draft | null {
   const { live } = useStores().conversation(id)
   const get = (): Draft | null => live.value.view?.drafts.find((draft) => draft.messageId === messageId) ?? null
   return useSyncExternalStore(live.subscribe, get, () => null)
 }
 
-/** A list as it is now. */
+/** The current rows of a list. */
 export type UsedList<Item> = ListSnapshot<Item> & {
   /** Reads the next page, and keeps it up to date from then on. */
   loadMore(): Promise<void>
@@ -112,7 +115,7 @@ export type InboxAnswer =
   | { readonly approve: false; readonly reason?: string }
   | { readonly value: unknown }
 
-/** The inbox as it is now. */
+/** The current inbox. */
 export type UsedInbox = UsedList<InboxItem> & {
   /** Items that others answered, or that expired, in the last seconds. */
   readonly left: readonly LeftItem[]
@@ -162,7 +165,7 @@ function noneLeft(): readonly LeftItem[] {
   return none
 }
 
-/** A session as it is now, and its verbs. */
+/** The current view of a session, and its verbs. */
 export type UsedSession = SessionSnapshot &
   Omit<RemoteFlow, 'status' | 'events' | 'watch'> & {
     /** Connects again, also after the server has refused. */
@@ -200,7 +203,7 @@ export function useSession(flow: string, id: string): UsedSession {
   return useMemo(() => ({ ...verbs, ...snapshot }), [verbs, snapshot])
 }
 
-/** The audit of a conversation as it is now. */
+/** The current audit of a conversation. */
 export type UsedModelCalls = ModelCallsSnapshot &
   Pick<RemoteConversation, 'modelCall' | 'explain'> & {
     /** Reads it again at once. */

@@ -8,7 +8,7 @@ import { LiveStore } from './live-store.ts'
 /** Which items an inbox has. */
 export type InboxFilter = { readonly owner?: string; readonly limit?: number }
 
-/** An item that is no longer in the inbox, and the answer that ended it, where the log says. */
+/** An item that has left the inbox, and the answer that ended it if the log records one. */
 export type LeftItem = {
   readonly item: InboxItem
   /** When this page noticed. */

@@ -1,7 +1,7 @@
 import { PerdureError } from '../base/errors/perdure-error.ts'
 import type { Tab } from './tab.ts'
 
-/** How long a store goes on after its last reader. React's StrictMode unmounts and mounts at once, and pages change. */
+/** How long a store stays open after its last reader left. React's StrictMode unmounts and mounts at once, and people change pages. */
 const lingerMs = 1_000
 
 /** A value that components read. It is kept up to date while it has readers and the tab is visible. */

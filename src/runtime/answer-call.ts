@@ -92,7 +92,7 @@ export async function answerCall(
       ...guard,
       ...leaseRequest.acquire(),
     })
-    // Durable from here: the call is answered, and a node that has the agent's code goes on.
+    // Durable from here: the call is answered, and a node that has the agent's code continues the turn.
     failpoint('resolve.after_commit')
     return result
   }
@@ -110,7 +110,7 @@ export async function answerCall(
   return { answered: { accepted: false, resolution: winnerFrom(result.winner, callId) }, lease: null }
 }
 
-/** An old call of this conversation whose turn has been summarised away: only its end can be told. Calls of others are not found. */
+/** An old call of this conversation whose turn has been summarised away: only its end is known. Calls of other conversations are not found. */
 export async function endOfOldCall(
   id: string,
   callId: string,

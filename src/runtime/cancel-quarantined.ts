@@ -50,7 +50,7 @@ export async function cancelQuarantined(runtime: Runtime, ref: ConversationRef):
   }
 }
 
-/** The events that end turns which were asked to cancel; none where there are no such turns. */
+/** The events that end the turns whose cancel was requested; empty if there are none. */
 function endsOf(state: ConversationState): readonly NewEvent[] {
   const isAsked = state.turns.some((turn) => turn.cancel && !turn.end)
   const step = isAsked ? nextStep(state, new Set()) : null

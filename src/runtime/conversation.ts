@@ -74,7 +74,7 @@ export type Conversation<A extends Agent = Agent> = {
 
   /** The newest messages, as many as fit; `before` of the view says where those before them are. */
   view(options?: ViewOptions): Promise<View>
-  /** Pages of whole turns, the newest first; a turn that does not fit in a page goes on in the next. */
+  /** Pages of whole turns, the newest first; a turn that does not fit into a page continues in the next. */
   history(page?: HistoryOptions): Promise<HistoryPage>
   /**
    * A page of the log as it is, with messages that hooks have withheld: for operators. Pages get `watch`, `view` or `history`. Onwards from `after` where it is
@@ -89,17 +89,17 @@ export type Conversation<A extends Agent = Agent> = {
   explain(modelCall: Pick<ModelCall, 'evictions'>): Promise<Explanation[]>
 
   /**
-   * A copy up to `at` (inclusive; default: all), which does nothing until it is sent to, answered or continued. With `agent`, one of the runtime's
-   * agents, it goes on with that one's model, instructions, tools and hooks: see `deriveAgent`.
+   * A copy up to `at` (inclusive; default: all), which does nothing until it gets a message, an answer or a `continue`. With `agent`, one of the runtime's
+   * agents, it continues with that agent's model, instructions, tools and hooks: see `deriveAgent`.
    */
   fork<B extends Agent = A>(options?: ForkOptions<B>): Promise<Conversation<B>>
   /** Its direct forks, the newest first. */
   forks(page?: Page): Promise<ListedConversation[]>
   /** Where it was forked from, then where that was, and so on to the first. */
   lineage(options?: LineageOptions): Promise<{ readonly id: string; readonly at: number }[]>
-  /** Goes on with what the log leaves to do; for forks. */
+  /** Continues with the work that the log leaves open; for forks. */
   continue(): Promise<void>
-  /** This process lets go of it; the log and what waits stay. */
+  /** Releases the conversation from this process; the log and everything that waits stay. */
   detach(): Promise<void>
   /** Gives it a title of 1 to 1,000 characters, or none (null). Agents that generate titles leave it alone from then on. The same title again writes nothing. */
   rename(title: string | null): Promise<void>
@@ -139,7 +139,7 @@ type PendingOfTool<T extends Tool> = string extends T['name']
 /** What a child agent waits for is of its own tools, where the tool says which agent it is. */
 type PendingOfChild<Child> = Child extends Agent ? PendingOf<Child> : PendingItem
 
-/** What may run instead of the model's arguments: what the tool of a pending item takes. Anything where the tool is not known. */
+/** The arguments that may replace the model's: those that the tool of the pending item accepts. Any, if the tool is not known. */
 type EditedArgs<Call> = Call extends { readonly tool: infer Name extends string; readonly args: infer Args }
   ? string extends Name
     ? unknown

@@ -115,7 +115,7 @@ export function createRuntime<const Agents extends readonly Agent[]>(
   }
 }
 
-/** A source that fails to close is no reason for the runtime to. */
+/** A source that fails to close must not make the runtime fail. */
 async function closeSources({ agents, logger }: EngineNode): Promise<void> {
   const sources = new Set([...agents.values()].flatMap((agent) => agent.toolSources))
   for (const result of await Promise.allSettled([...sources].map(async (source) => source.close?.())))

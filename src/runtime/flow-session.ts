@@ -64,7 +64,7 @@ export type FlowSuspension = {
 export type SessionForkOptions = {
   /** Up to this event, inclusive. Default: all. */
   readonly at?: number
-  /** Goes on with the copy at once. Default: false, and the copy is `dormant` until it is resumed or continued. */
+  /** Runs the copy at once. Default: false; the copy is then `dormant` until it is resumed or continued. */
   readonly run?: boolean
 }
 
@@ -92,7 +92,7 @@ export type FlowSession<Input = Json, Result = Json> = {
   pending(): Promise<Json>
   /** All that waits for an answer, also while something runs. */
   suspensions(): Promise<FlowSuspension[]>
-  /** When it goes on by itself, where it sleeps; else null. In milliseconds, by the store's clock. */
+  /** When it continues by itself, if it sleeps; else null. In milliseconds, by the store's clock. */
   wakeAt(): Promise<number | null>
   /** Null when there is none. */
   result(): Promise<Result | null>
@@ -100,13 +100,13 @@ export type FlowSession<Input = Json, Result = Json> = {
   events(range?: EventRange): Promise<LogEvent[]>
   /** The events of its log as they are committed, from the first or after `after`. Ends with the session, with the signal, and when the session is deleted. */
   watch(options?: WatchSessionOptions): AsyncGenerator<LogEvent, void, void>
-  /** A copy up to `at`, which does nothing until it is resumed or continued, or goes on at once with `run`. */
+  /** A copy up to `at`. It does nothing until it is resumed or continued; with `run` it continues at once. */
   fork(newId: string, options?: SessionForkOptions): Promise<FlowSession<Input, Result>>
   /** Its direct forks, the newest first. */
   forks(page?: Page): Promise<ListedConversation[]>
   /** Where it was forked from, then where that was, and so on to the first. */
   lineage(options?: LineageOptions): Promise<{ readonly id: string; readonly at: number }[]>
-  /** Goes on with what the record leaves to do; for forks. */
+  /** Continues with the work that the record leaves open; for forks. */
   continue(options?: WaitOptions): Promise<FlowStanding<Result>>
   /** With everything that belongs to it. False when there was none. */
   delete(): Promise<boolean>
@@ -237,7 +237,7 @@ export function flowSession(
         await refuseConversation()
         throw new SessionExistsError(id)
       }
-      // Durable from here: a node that has the flow's code goes on with it.
+      // Durable from here: a node that has the flow's code continues it.
       failpoint('flow.after_start')
       return await standing(signal)
     },
@@ -308,7 +308,7 @@ export function flowSession(
       if (await store.getConversation(newId)) throw new SessionExistsError(newId)
       failpoint('flow.before_fork')
       await store.fork(id, newId, { owner: who, ...(at === undefined ? {} : { at }) })
-      // Durable from here: the copy is there, and dormant.
+      // Durable from here: the copy exists, and is dormant.
       failpoint('flow.after_fork')
       if (run) await wake(newId)
       return flowSession(runtime, identity, flow, newId)
@@ -333,8 +333,8 @@ export function flowSession(
 }
 
 /**
- * Answers a question of a session from anywhere. Durable when it resolves; a process that has the code goes on. Of several answers one is accepted, and the others
- * are told how the question ended.
+ * Answers a question of a session from anywhere. Durable when it resolves; a process that has the code continues the session. Of several answers one is
+ * accepted, and the others learn how the question ended.
  */
 export async function answerQuestion(
   runtime: RuntimeContext,

@@ -23,11 +23,11 @@ export type HoldContext = {
 /** The runtime of this process, however often the module that defines it is loaded. */
 export type HeldRuntime<Agents extends readonly Agent[] = readonly Agent[]> = {
   /**
-   * The runtime, created on first use. After a hot reload: the runtime of the newest code, once the one before has let go of its work. Ask again for each
-   * request instead of keeping it. Rejects with what the factory throws, and the next call tries again.
+   * The runtime, created on first use. After a hot reload: the runtime of the newest code, once the previous one has released its work. Call this for each
+   * request instead of keeping the result. Rejects with what the factory throws, and the next call tries again.
    */
   get(): Promise<Runtime<Agents>>
-  /** Creates the runtime now, so that work which is due goes on before the first request. Does nothing during a build. */
+  /** Creates the runtime now, so that due work continues before the first request. Does nothing during a build. */
   start(): Promise<void>
   /** Closes the runtime and then what `onClose` was given. The next `get` creates another. */
   close(options?: { readonly drainMs?: number }): Promise<void>
@@ -84,14 +84,14 @@ class RuntimeSlot implements HeldRuntime {
   /** Asked for, and not closed since. Stays so while the newest code cannot be created. */
   #isInUse = false
   #current: Promise<Created> | null = null
-  /** Resolves when every runtime that was replaced or closed has let go of its work. Never rejects. */
+  /** Resolves when every replaced or closed runtime has released its work. Never rejects. */
   #letGo: Promise<void> = Promise.resolve()
 
   get isRegistered(): boolean {
     return this.#registration !== null
   }
 
-  /** What worked before goes on to work, with the new code. */
+  /** If a runtime worked before, the new code's runtime continues the work. */
   register(registration: Registration): void {
     void this.#retire(registration.drainMs)
     this.#registration = registration
@@ -106,7 +106,7 @@ class RuntimeSlot implements HeldRuntime {
     for (;;) {
       const asked = (this.#current ??= this.#createNext())
       const { runtime } = await asked
-      // Replaced meanwhile. After `close` it is given as it is, and says that it is closed.
+      // Replaced meanwhile. After `close`, callers get the closed runtime, whose verbs say so.
       if (this.#current === asked || this.#current === null) return runtime
     }
   }

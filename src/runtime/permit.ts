@@ -18,10 +18,10 @@ export type RestoringAction = Extract<AuthorizeAction, 'send' | 'continue' | 'de
 /** Whether the caller may have a call run with arguments that the caller changed, as the tool will get them. */
 export type MayApprove = (id: string, call: AuthorizedCall) => Promise<boolean>
 
-/** A handle has asked, and the answer is no. Must be told as if the conversation were hidden. */
+/** `authorize` refused what a handle asked. Callers must report it as if the conversation did not exist. */
 export class Refused extends Error {}
 
-/** For streams that several callers share: the conversation as it is, and how to hear that one of them may not read it any more. */
+/** For streams that several callers share: the current conversation, and how to learn that one of them may no longer read it. */
 export type Permission = {
   readonly conversation: Conversation
   /** Calls back once. Must be stopped when the stream ends. */

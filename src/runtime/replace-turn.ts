@@ -9,7 +9,7 @@ import type { TenantStore } from '../store/store.ts'
 import { loadWhole } from '../store/working-sets.ts'
 import { turnFromLog } from './read/turn-events.ts'
 
-/** Which turn a message takes the place of: null for the newest. `force`: also where that may repeat what its tools did. */
+/** Which turn a message replaces: null for the newest. `force`: even if that may repeat what its tools did. */
 export type Replacing = { readonly turnId: string | null; readonly force: boolean }
 
 type Log = {

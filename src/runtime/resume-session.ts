@@ -70,7 +70,7 @@ export async function resumeSession(
         ...leaseRequest.acquire(),
       }),
     )
-    // Durable from here: the answer is in the record, and a node that has the flow's code goes on.
+    // Durable from here: the answer is in the record, and a node that has the flow's code continues.
     worker?.start(leaseRequest, leaseRequest.granted(result))
     failpoint('flow.after_resume')
     if (result.ok) return
@@ -134,7 +134,7 @@ async function waitingCode(opened: Answerable, state: FlowState, { id, store, fl
   const live =
     standstill.type === 'blocked' ? standstill.ops.find(({ position }) => position === opened.position) : null
   if (live) return live
-  // The code has ended, and the log does not say so yet; or it was let go while it waited, and the code is another now.
+  // The code has ended, but the log does not say so yet; or the session was released while it waited, and the code has changed since.
   const record = await store.getConversation(id)
   if (!isLetGo(state, record) && record?.status !== 'idle') throw new NotSuspendedError(id, 'running')
   throw new DeterminismError(id, opened.position, opened.op, { end: standstill.type })

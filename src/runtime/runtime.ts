@@ -179,15 +179,15 @@ export type Runtime<Agents extends readonly Agent[] = readonly Agent[]> = Verbs<
   /** What is due, held or quarantined over all tenants, the oldest first, with what is paused of it. */
   work(page?: WorkPage): Promise<Work[]>
   /**
-   * Has a node take no more work, and hand over what it still holds after `drainMs` (default: 10,000). It goes on to serve requests. A node is told with its next beat,
-   * within a third of its `leaseMs`. False when it is not known. `who`: who asks; default: 'system'.
+   * Makes a node take no more work, and hand over what it still holds after `drainMs` (default: 10,000). It keeps serving requests. The node learns of it
+   * with its next heartbeat, within a third of its `leaseMs`. Returns false if the node is not known. `who`: who asks; default: 'system'.
    */
   drain(holder: string, options?: Partial<NewDrain>): Promise<boolean>
   /** Lets it work again. False when it does not drain. */
   undrain(holder: string, options?: Partial<SteeredBy>): Promise<boolean>
   /**
-   * Has no process work on an agent, a tenant or a conversation from its acknowledgement on: see docs/operations.md for what goes on. `who`: who asks; default:
-   * 'system'. What is paused already keeps its first pause.
+   * Stops all processes from starting work on an agent, a tenant or a conversation, from its acknowledgement on; docs/operations.md says what still
+   * continues. `who`: who asks; default: 'system'. A second pause changes nothing.
    */
   pause(target: PauseTarget, options?: Partial<SteeredBy>): Promise<Pause>
   /** What waits is due at once. False when it is not paused. */

@@ -43,7 +43,7 @@ export type Sending = {
   readonly state: () => Promise<ConversationState>
   /** The folded log as this process saw it last; null when it has not. */
   readonly known: () => WorkingSet | null
-  /** The log as the message left it, where that could be told without reading. */
+  /** The log after the message, if that is known without reading. */
   readonly onKnown: (workingSet: WorkingSet) => void
   /** Begins an empty log with what a snapshot says. */
   readonly restore: () => Promise<Restored>
@@ -52,7 +52,7 @@ export type Sending = {
   readonly trace: (given: string | undefined) => { readonly traceparent?: string }
   /** Whether no process takes the conversation, because it, the agent or the tenant is paused. */
   readonly isPaused: () => Promise<boolean>
-  /** The caller may open a conversation, and was not asked about one that is there: throws `BegunMeanwhile` where there is one. */
+  /** `authorize` allowed the caller to open a conversation, not to write to an existing one: throws `BegunMeanwhile` if one exists. */
   readonly isNew: boolean
 }
 
@@ -141,7 +141,7 @@ export async function sendMessage(
     const result = await (key === undefined
       ? committed
       : committed.catch((error: unknown) => tellTurnOfKey(error, key, sending)))
-    // Durable from here: a crash finds the message, and a node that has the agent's code goes on with it.
+    // Durable from here: the message survives a crash, and a node that has the agent's code continues with it.
     failpoint('send.after_commit')
     if (!result.ok) {
       if (expectedSeq === noSeq) await refuseWhenBusy(sending)
@@ -211,7 +211,7 @@ async function planReplacing(replacing: Replacing, turnId: string, sending: Send
 type Plan = {
   readonly turnId: string
   readonly events: readonly NewEvent[]
-  /** Null: the commit is made on whatever the log is by then. */
+  /** Null: the commit is made on the log as it is at that moment. */
   readonly expectedSeq: number | null
   readonly attrs: ConversationAttrs | null
   /** What it was decided on, where nothing was read: the commit makes sure that it is still so. */
@@ -232,7 +232,7 @@ function planOnKnown(
   return { turnId, events: [], attrs: null, ...knownPlan(message, known) }
 }
 
-/** The commit is refused unless the log still ends where `known` does. So once it is made, the log is what is known and what it appended. */
+/** The commit is refused unless the log still ends where `known` does. Once it is made, the log therefore equals `known` plus what was appended. */
 function knownPlan(message: UserMessage, known: WorkingSet): Pick<Plan, 'expectedSeq' | 'known' | 'cached'> {
   return { expectedSeq: known.state.lastSeq, known, cached: fsmStateWith(message, known.state) }
 }
@@ -285,7 +285,7 @@ async function attrsOf(
   return { agent, ...(owner === null ? {} : { owner }) }
 }
 
-/** For whom the turn goes on. Of a large turn, the state may have only the last part. */
+/** The user for whom the turn continues. Of a large turn, the state may have only the last part. */
 async function actorOfOpen(open: TurnState, store: TenantStore, id: string): Promise<string> {
   const forker = await forkerOf(store, id)
   if (!open.leftOut || isCopied(open, forker)) return actorOfTurn(open, forker)
@@ -308,7 +308,7 @@ async function standingOf({ id, agent, store, restore, isNew }: Retrying): Promi
   throw new AgentMismatchError(id, standing.agent, agent.name)
 }
 
-/** Where nothing is, there is no turn to replace: the log that is read next may be one that another caller has begun since. */
+/** An empty log has no turn to replace. The log that is read next may already be one that another caller has begun. */
 export async function standingToReplace(sending: Retrying): Promise<void> {
   const standing = await standingOf(sending)
   if (sending.isNew && !standing) throw new ConversationNotFoundError(sending.id)

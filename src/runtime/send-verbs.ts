@@ -121,7 +121,7 @@ async function retryTurn(
       id,
       markOwnerChange({ events, ...request, expectedSeq: lastSeq, ...sending.leaseRequest.acquire() }),
     )
-    // Durable from here: a crash finds the messages, and a node that has the agent's code goes on with them.
+    // Durable from here: the messages survive a crash, and a node that has the agent's code continues with them.
     failpoint('retry.after_commit')
     if (result.ok) {
       const lease = sending.leaseRequest.granted(result)

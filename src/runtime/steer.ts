@@ -51,7 +51,7 @@ export function steeringVerbs(
   }
 }
 
-/** Each with its pause, also where another process has paused it a moment ago. */
+/** Each with its pause, even if another process set it a moment ago. */
 async function workWithPauses(reading: Promise<WorkRow[]>, pauses: KnownPauses): Promise<Work[]> {
   const rows = await reading
   const found = await pauses.of(rows)

@@ -92,7 +92,7 @@ function verbsOf<Agents extends readonly Agent[]>(runtime: RuntimeContext, ident
       if (seq !== null)
         return answerQuestion(runtime, identity(), { id: conversationId, callId: ref.callId, seq }, value, answering)
       const found = await callInLog({ ...node, id: conversationId, tenant, store }, ref)
-      // A turn that was summarised away is no longer in the state; the row still tells what its call waited for.
+      // The state no longer has a turn that was summarised away; the row still says what its call waited for.
       const kind = (found && roundOf(found, ref)?.kind) ?? (await store.getToolCall(ref.callId))?.kind ?? null
       return resolveAny(conversation(conversationId), kind, ref, value, answering)
     },

@@ -15,8 +15,8 @@ export function fileResponse(file: StoredFile, headers: Readonly<Record<string, 
 }
 
 /**
- * Answers a request for a file by its signed address, from any origin and without an identity. Null for every other
- * request, also where the signature is not valid: the caller may still have an identity.
+ * Answers a request for a file by its signed address, from any origin and without an identity. Null for every other request, even if the signature is not
+ * valid, because the caller may still have an identity.
  */
 export async function answerSigned(
   request: Request,

@@ -19,7 +19,7 @@ export type DueClaim = {
   /** The most of them whose last leases lapsed: see `claimLease`. Default: 0. */
   readonly suspects?: number
   /** Conversations to leave alone, though they are due. Default: none. */
-  readonly except?: readonly LeftAlone[]
+  readonly except?: readonly SkippedConversation[]
   /** Claims only these, where they are due, and of them only those without lapses. Default: any conversation. */
   readonly only?: readonly ConversationRef[]
   /** Only conversations for which a slot is free. Default: no limits. */
@@ -27,7 +27,7 @@ export type DueClaim = {
 }
 
 /** A conversation that a claim leaves alone until its log is longer than `seq`; however long it is, where `seq` is null. */
-export type LeftAlone = ConversationRef & { readonly seq: number | null }
+export type SkippedConversation = ConversationRef & { readonly seq: number | null }
 
 /** A due conversation that a claim found free. */
 export type ClaimedDue =
@@ -177,7 +177,7 @@ function readDueClaim(input: DueClaim): PreparedClaim {
   for (const name of names) checkId('agent', name)
   return {
     ...{ holder, ttlMs, agents: names, limit, suspects: suspects ?? 0 },
-    except: except === undefined ? [] : readList('except', except).map(readLeftAlone),
+    except: except === undefined ? [] : readList('except', except).map(readSkipped),
     only: only === undefined ? null : readList('only', only).map(readRef),
     limits: limits === undefined ? null : readDueLimits(limits),
   }
@@ -185,8 +185,12 @@ function readDueClaim(input: DueClaim): PreparedClaim {
 
 const claimNames = ['holder', 'ttlMs', 'agents', 'limit', 'suspects', 'except', 'only', 'limits'] as const
 
-function readLeftAlone(input: LeftAlone): LeftAlone {
-  const { tenant, id, seq } = readOptions<LeftAlone, keyof LeftAlone>('except', input, ['tenant', 'id', 'seq'])
+function readSkipped(input: SkippedConversation): SkippedConversation {
+  const { tenant, id, seq } = readOptions<SkippedConversation, keyof SkippedConversation>('except', input, [
+    'tenant',
+    'id',
+    'seq',
+  ])
   if (seq !== null) checkWhole('seq', seq, 0)
   return { ...readRef({ tenant: tenant!, id: id! }), seq: seq ?? null }
 }

@@ -13,7 +13,10 @@ import type { Unsubscribe, WakeHint } from './store.ts'
 const pollMs = 1_000
 const retryMs = 500
 const batchSize = 100
-/** Where so many of one look were ended by others, they are left to do so for a while: many processes that race for the same calls end them no sooner. */
+/**
+ * If other processes ended this many of the calls found by one look, this process leaves the rest to them for a while. Racing for the same calls would not
+ * end them any sooner.
+ */
 const mostLost = 10
 const leftMs = 500
 

@@ -39,7 +39,10 @@ const mostTenants = 1_000
 export class FairSearch {
   #last: string | null = null
 
-  /** Looks with a search that begins where this one would. This one begins there still where `look` found something, else where that one would go on. */
+  /**
+   * Runs `look` with a search that begins where this one would. If `look` finds something, this search still begins there next time; else where `look`
+   * stopped.
+   */
   probe(look: (search: FairSearch) => boolean): boolean {
     const search = new FairSearch()
     search.#last = this.#last

@@ -210,7 +210,7 @@ export class LogReading {
     this.#backoff.hasWritten()
   }
 
-  /** The store failed: what is known of the log may be wrong. */
+  /** The store failed, so what this process knows of the log may be wrong. */
   hasFailed(error: unknown): void {
     this.#problem = PerdureError.isInstance(error) ? error : new StoreError(errorText(error), { cause: error })
     this.#isDemanded = true

@@ -15,7 +15,7 @@ export type Nodes = {
   leave(holder: string): Promise<void>
   /** The nodes that are known, then holders of leases that never said so, as earlier versions; each by age. At most `mostNodes`. */
   list(): Promise<NodeState[]>
-  /** Asks a node to take no more work and to hand over what it holds within `drainMs`. False when it is not known. A node that drains keeps its first drain. */
+  /** Asks a node to take no more work and to hand over what it holds within `drainMs`. False if the node is not known. A second drain changes nothing. */
   drain(holder: string, drain: NewDrain): Promise<boolean>
   /** Lets it work again. False when it does not drain. */
   undrain(holder: string, by: SteeredBy): Promise<boolean>
@@ -79,7 +79,7 @@ export type NodeState = {
   readonly drain: Drain | null
 }
 
-/** What is known of a holder that never said it lives. */
+/** The entry of a lease holder that never sent a heartbeat. */
 export const unknownNode = {
   ...{ version: null, works: true, capacity: null, agents: [], agentCount: 0 },
   ...{ startedAt: null, seenAt: null, isSilent: false, drain: null },

@@ -32,7 +32,7 @@ export type AppendResult =
 /** Of each note. No user has this id, so that people who may leave notes cannot forge a record. */
 const writer = 'system'
 
-/** A log of records that are no events of a turn. A record is one note, or several in one commit where it is long. */
+/** A log of records that do not belong to a turn. A record is one note, or several in one commit if it is long. */
 export class RecordLog<R extends object> {
   readonly #store: TenantStore
   readonly #id: string

@@ -66,7 +66,7 @@ export type ConversationFilter = PageBounds & {
   readonly kind?: ConversationKind
   readonly status?: ConversationStatus
   readonly agent?: string
-  /** Only those that this user opened. A conversation of another owner is no place to begin a page `before`. */
+  /** Only those that this user opened. `before` cannot name a conversation of another owner. */
   readonly owner?: string
   /** Only the direct forks of this conversation. */
   readonly forkOf?: string

@@ -293,7 +293,7 @@ function bytesIn(...texts: readonly (string | null)[]): number {
   return bytes
 }
 
-/** Who opened a log: the `who` of its first message, or of the start of its session. Null where the events do not say, or say what is no id. */
+/** Who opened a log: the `who` of its first message, or of the start of its session. Null if the events do not say, or if it is not a valid id. */
 export function openerIn(events: Iterable<{ readonly type: string; readonly content: unknown }>): string | null {
   for (const { type, content } of events) {
     if (type !== 'user_msg' && type !== 'flow_started') continue

@@ -26,7 +26,7 @@ export function readBy(input: SteeredBy): SteeredBy {
   return { who, ...encodedReason(reason) }
 }
 
-/** A reason as drivers get it; nothing where there is none. */
+/** A reason as drivers get it; absent if there is none. */
 export function encodedReason(reason: unknown): { readonly reason?: string } {
   if (reason === undefined || reason === null) return {}
   if (typeof reason !== 'string' || reason.length > maxReasonLength)

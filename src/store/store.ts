@@ -265,7 +265,7 @@ export type Standing = {
 /** `before` is the id of the last item of the previous page. Default of `limit`: 100. */
 export type Page = PageBounds & { readonly before?: string }
 
-/** `owner`: only calls of conversations that this user opened. A call of another owner is no place to begin a page `before`. */
+/** `owner`: only calls of conversations that this user opened; `before` cannot name a call of another owner. */
 export type InboxFilter = Page & { readonly owner?: string }
 
 /** A log as its watcher knows it: up to `seq`, whose event has the time `at`. 0: it did not exist. */

@@ -62,7 +62,7 @@ function readPlace(input: Pick<WorkRow, 'tenant' | 'id' | 'at'>): Pick<WorkRow, 
   return { tenant, id, at }
 }
 
-/** What a driver reads of a row. Lapses as in the row; they count for nothing without a holder. */
+/** What a driver reads from a row. `lapses` is copied from the row, and ignored without a holder. */
 export type StoredWork = ConversationRef & {
   readonly agent: string | null
   readonly wakeAt: number | null

@@ -10,7 +10,7 @@ export type Meters = {
   record(histogram: HistogramName, value: number, labels: Labels): void
 }
 
-/** Each has so many values at most; later ones count as `_OTHER`. Models make up names of tools, and every pair of values is a series. */
+/** The maximum number of values of each attribute; later ones count as `_OTHER`. Models invent names of tools, and every pair of values is a series. */
 const mostValues = 200
 
 /** Makes numbers of what a process observes. */

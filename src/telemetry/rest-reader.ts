@@ -14,7 +14,7 @@ import {
 } from './span-record.ts'
 import { turnSpans } from './turn-spans.ts'
 
-/** Of a longer turn or session, the newest so many events are read, and the one it began with. */
+/** Of a longer turn or session, only this many of the newest events are read, and the first. */
 const mostEvents = 2_000
 const mostRows = 1_000
 

@@ -229,7 +229,7 @@ function isBeside(startAt: number): (span: SpanRecord) => boolean {
   return (span) => span.operation === operations.wait || span.startAt < startAt
 }
 
-/** Approvals let a call go on, and so do decisions about an interrupted one. */
+/** Approvals let a call continue, and so do decisions about an interrupted one. */
 function endsCall({ kind, status, value }: Resolution): boolean {
   if (status !== 'resolved') return true
   return kind === 'approval' ? value === false : kind !== 'recovery'

@@ -116,7 +116,7 @@ type Surroundings = {
   readonly lastEpoch: number
   /** Whether its parent or a child agent still needs something from it. */
   readonly isOwing: boolean
-  /** The agents that have code; null when that is not known. */
+  /** The agents that have code; null if that is not known. */
   readonly agents: ReadonlySet<string> | null
 }
 

@@ -88,7 +88,7 @@ export function statsOf(figures: StoredFigures, window: StatsWindow): Stats {
   return { window, ...statsIn(figures, bucketsIn[window]) }
 }
 
-/** The same, in so many buckets of that length. Pure. */
+/** The same, in `count` buckets of that length. Pure. */
 export function statsIn(
   figures: StoredFigures,
   { bucketMs, count }: { readonly bucketMs: number; readonly count: number },

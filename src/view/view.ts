@@ -15,7 +15,7 @@ export type View = {
   /** The application's state: the keys that the agent exposes. Null before it was set. */
   readonly state: JsonObject | null
   readonly activity: Activity | null
-  /** Set while the open turn cannot go on by itself and waits for no answer. It goes on when the cause is gone. */
+  /** Set while the open turn cannot continue although it waits for no answer. It continues when the cause is gone. */
   readonly problem?: ViewProblem
   /** Since when no process takes the conversation, because it, its agent or its tenant is paused. As of when the view was read. */
   readonly paused?: { readonly at: number }
@@ -39,7 +39,7 @@ export type View = {
   readonly unknownEvent?: UnknownEvent
 }
 
-/** The phase of a conversation as people read it. `waiting`: nothing goes on until a call is answered. The log's own word for that is `awaiting_input`. */
+/** The phase of a conversation as people read it. `waiting`: nothing happens until a call is answered. The log calls that `awaiting_input`. */
 export type ViewPhase = Exclude<ConversationPhase, 'awaiting_input'> | 'waiting'
 
 /** Why a turn waits: the scope of the user who opened it cannot be restored. `at`: since when. */
@@ -62,9 +62,12 @@ export type ViewUserMessage = {
   readonly who: string
   readonly parts: readonly UserPart[]
   readonly isQueued: boolean
-  /** Set on the first message of a turn that is there in place of others: how many variants there are, with this one. */
+  /** Set on the first message of a turn that replaced others: the number of variants, including this one. */
   readonly variants?: number
-  /** Then where the variant before it ends. `fork({ at: previousSeq })` goes on from that one, and its view says the same of the one before. */
+  /**
+   * Set together with `variants`: where the previous variant ends. `fork({ at: previousSeq })` continues from that one; its view has the `previousSeq` of the
+   * one before.
+   */
   readonly previousSeq?: number
   /** Set when the message comes from a snapshot. `at` is then when it was said, and `who` restored the conversation. */
   readonly restored?: true

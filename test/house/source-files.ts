@@ -23,7 +23,7 @@ export function isTest(path: string): boolean {
   return /\.test(-d)?\.tsx?$/.test(path)
 }
 
-/** The folder a path is in: `src/stores/memory` of `src/store/memory/memory-store.ts`. */
+/** The folder a path is in: `src/store/memory` for `src/store/memory/memory-store.ts`. */
 export function folderOf(path: string): string {
   return path.slice(0, path.lastIndexOf('/'))
 }

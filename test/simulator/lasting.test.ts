@@ -1,5 +1,5 @@
 import { afterEach, expect, test, vi } from 'vitest'
-import type { LeftAlone } from '../../src/store/claim-due.ts'
+import type { SkippedConversation } from '../../src/store/claim-due.ts'
 import type { ConversationRef } from '../../src/store/records.ts'
 import type { Plan } from './plan.ts'
 import { problemsOf } from './problems-of.ts'
@@ -40,8 +40,8 @@ vi.mock('../../src/engine/lease/skipped-conversations.ts', async (original) => {
       if (off.takingUp && this.#failed.has(ref.id)) return true
       return !off.aside && super.has(ref, lastSeq)
     }
-    override leftAlone(): LeftAlone[] {
-      return off.search || off.aside ? [] : super.leftAlone()
+    override toSkip(): SkippedConversation[] {
+      return off.search || off.aside ? [] : super.toSkip()
     }
   }
   return { ...real, SkippedConversations }

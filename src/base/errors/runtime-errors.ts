@@ -94,7 +94,7 @@ export class TurnSupersededError extends PerdureError {
   constructor(id: string, turnId: string) {
     super(
       'turn_superseded',
-      `The turn '${turnId}' of '${id}' was replaced already. Use the turn that the view shows in its place, or fork the conversation to go on from an older variant.`,
+      `The turn '${turnId}' of '${id}' was already replaced. Use the turn that the view shows in its place, or fork the conversation to continue from an older variant.`,
     )
   }
 }
@@ -111,7 +111,7 @@ export class ForceNeededError extends PerdureError {
     const told = tools.length > mostTools ? [...tools.slice(0, mostTools), 'others'] : tools
     super(
       'force_needed',
-      `The turn '${turnId}' of '${id}', or one after it, has run ${told.join(', ')}, which may have had an effect. Pass force: true to replace it all the same; the model is told what was done. Tools that may run again say ifInterrupted: 'rerun'.`,
+      `The turn '${turnId}' of '${id}', or one after it, ran ${told.join(', ')}, which may have had an effect. Pass force: true to replace the turn anyway; the model is told what was done. Mark tools that may safely run again with ifInterrupted: 'rerun'.`,
     )
     this.calls = calls.map(({ callId, name }) => ({ callId, tool: name }))
   }
@@ -129,15 +129,12 @@ export class TenantMissingError extends PerdureError {
   }
 }
 
-/**
- * `restoreScope` threw, took too long or returned no scope of the tenant, so the turn waits. It goes on as soon as the
- * scope can be restored.
- */
+/** `restoreScope` threw, took too long or returned no scope of the tenant, so the turn waits. It continues as soon as the scope can be restored. */
 export class ScopeMissingError extends PerdureError {
   constructor(id: string, who: string, options: { readonly cause?: unknown } = {}) {
     super(
       'scope_missing',
-      `The scope of the user '${who}' could not be restored, so '${id}' waits. Correct restoreScope, or what it depends on; it is asked again within a minute.`,
+      `The scope of the user '${who}' could not be restored, so '${id}' waits. Correct restoreScope, or what it depends on; it is called again within a minute.`,
       { ...options, retryable: true },
     )
   }
@@ -148,7 +145,7 @@ export class ScopeNotRestorableError extends PerdureError {
   constructor() {
     super(
       'scope_not_restorable',
-      'The scope has more than a tenant and a user, and tools get a scope that is rebuilt from those two. Pass restoreScope to createRuntime, or a scope without assigns.',
+      'The scope holds more than a tenant and a user, but tools get a scope that is rebuilt from those two alone. Pass restoreScope to createRuntime, or a scope without assigns.',
     )
   }
 }
@@ -191,7 +188,7 @@ export class AuthorizeFailedError extends PerdureError {
     const why = thrownText(cause)
     super(
       'authorize_failed',
-      `authorize failed for '${action}', and nothing was done: ${why.replace(/[.\s]+$/, '')}. Try again; if it stays, correct authorize.`,
+      `authorize failed for '${action}', and nothing was done: ${why.replace(/[.\s]+$/, '')}. Try again; if it keeps failing, correct authorize.`,
       { cause, retryable: true },
     )
   }

@@ -88,7 +88,7 @@ export class NotReadyError extends PerdureError {
   }
 }
 
-/** The option `studio` of a server needs the built page. The package has it; a clone builds it. */
+/** The option `studio` of a server needs the built page. The package contains it; a clone builds it. */
 export class StudioNotBuiltError extends PerdureError {
   constructor() {
     super(
@@ -130,7 +130,7 @@ export class MethodNotAllowedError extends PerdureError {
   readonly allowed: readonly string[]
 
   constructor(allowed: readonly string[]) {
-    super('method_not_allowed', `This path has no such method. Use ${allowed.join(' or ')}.`)
+    super('method_not_allowed', `This path does not support this method. Use ${allowed.join(' or ')}.`)
     this.allowed = allowed
   }
 }

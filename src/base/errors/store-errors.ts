@@ -82,7 +82,7 @@ export class OwnerOnlyError extends PerdureError {
 
 type Span = { readonly fromSeq: number; readonly toSeq: number }
 
-/** A summary overlaps one that is there, and does not replace all of it. Nothing was written. */
+/** A summary overlaps an existing one without replacing all of it. Nothing was written. */
 export class SummaryOverlapError extends PerdureError {
   constructor(id: string, given: Span, known: Span) {
     super(
@@ -97,7 +97,7 @@ export class SummarySupersededError extends PerdureError {
   constructor(id: string, plannedOn: number, supersededAt: number) {
     super(
       'summary_superseded',
-      `Turns of '${id}' were withdrawn at ${supersededAt}, after the summary was planned on ${plannedOn}. Read the log again, sum up what it shows now, and pass the last seq as plannedOn.`,
+      `Turns of '${id}' were withdrawn at ${supersededAt}, after the log up to ${plannedOn} was summarised. Read the log again, summarise what it shows now, and pass its last seq as plannedOn.`,
     )
   }
 }
@@ -190,7 +190,7 @@ export class UpkeepUnsupportedError extends PerdureError {
   constructor() {
     super(
       'upkeep_unsupported',
-      'This store does not support upkeep: it cannot be exported, imported into or examined. Use the tools of its own backend.',
+      'This store does not support upkeep: it cannot be exported, imported into or examined. Use the tools of its backend.',
     )
   }
 }

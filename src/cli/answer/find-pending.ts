@@ -89,7 +89,7 @@ export async function tellAnswered(
   return exitCodes.ok
 }
 
-/** Whether a process goes on with the answered call, as far as its log shows within a second. */
+/** Whether a process continues with the answered call, as far as its log shows within a second. */
 async function isTaken(target: Target, { path }: PendingItem): Promise<boolean> {
   const conversation = target.conversation(path.at(-1)!.conversationId)
   const { lastSeq } = await conversation.record()

@@ -123,7 +123,7 @@ export class ChatSession {
 
   /**
    * Ctrl-C leaves an open question for later. Without one it cancels the turn that runs, once, then clears the line; with nothing to do, the second one
-   * leaves. A turn that only waits for an answer goes on waiting.
+   * leaves. A turn that only waits for an answer keeps waiting.
    */
   #interrupt(): void {
     if (this.#question) return this.#question.leave.abort()

@@ -137,7 +137,7 @@ function indentOf(line: Printable): number {
   return Math.max(indent, text.length - text.trimStart().length)
 }
 
-/** Prints warnings and errors as lines of the chat: the console would write over its foot. */
+/** Prints warnings and errors as lines of the chat, because `console` would overwrite the rows below it. */
 export function screenLogger(paper: Pick<Paper, 'colours' | 'print'>): Logger {
   const tell = (message: string, details: LogDetails = {}): void => {
     const { error } = details

@@ -182,7 +182,7 @@ function startCommand(): string {
 type NearbyOptions = { readonly port: number; readonly storeFile: string; readonly user: string }
 
 type Nearby = Pick<Server, 'close'> & {
-  /** Of the studio, with a code that signs one page in; of the server, where there is no studio. */
+  /** The address of the studio, with a code that signs one page in, or of the server if there is no studio. */
   readonly address: string
   readonly isOwn: boolean
 }

@@ -27,10 +27,7 @@ export const showcaseIds = [
   'garden',
 ] as const
 
-/**
- * Something of everything, so that no page of the studio is empty. Each conversation is made once: a start after a kill goes on with those that
- * are missing.
- */
+/** Examples of everything, so that no page of the studio is empty. Each conversation is created once: a start after a kill creates those that are missing. */
 export async function fillShowcase(
   runtime: Pick<Runtime, 'as'>,
   shown: Showcase,

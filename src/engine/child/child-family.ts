@@ -82,7 +82,7 @@ export function childFamily(
         const told = { ok: false, error: `${unrecordable}: ${redact(errorText(error))}` }
         await resolveChildCall({ node, worker }, tenant, parent, told, who)
       }
-      // Durable from here: the parent goes on, and this conversation may park.
+      // Durable from here: the parent continues, and this conversation may park.
       failpoint('child.after_resolve_parent')
     },
   }
@@ -157,7 +157,7 @@ function childOptions(child: Agent, turn: TurnState): TurnOptions {
   }
 }
 
-/** Ends a call that a child agent works on, and has its conversation go on. Nothing happens when the call has ended, or is gone. */
+/** Ends a call that a child agent works on, and wakes the calling conversation. Does nothing if the call has ended or is gone. */
 export async function resolveChildCall(
   { node, worker }: { readonly node: Pick<EngineNode, 'store' | 'agents'>; readonly worker: WorkStarter | null },
   tenant: string,
@@ -179,7 +179,7 @@ export async function resolveChildCall(
     const result = await request.during(() =>
       store.commit(conversationId, { events, resolve: [resolveRow(content)], ...request.acquire() }),
     )
-    // Durable from here: the calling conversation goes on.
+    // Durable from here: the calling conversation continues.
     worker?.start(request, request.granted(result))
   } catch (error) {
     if (!PerdureError.isInstance(error) || error.code !== 'conversation_not_found') throw error

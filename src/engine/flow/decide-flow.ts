@@ -23,7 +23,7 @@ export type FlowHand = {
 
 export type FlowDecision = {
   readonly events: readonly NewEvent[]
-  /** Nothing can go on here: the session has ended, or waits for an answer, for a time, or for an agent. */
+  /** Nothing can run: the session has ended, or waits for an answer, a time or an agent. */
   readonly parks: boolean
   /** When it parks: how long until something is due; null when nothing will be. */
   readonly wakeInMs: number | null

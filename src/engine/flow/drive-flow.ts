@@ -5,7 +5,7 @@ import { FlowOwner } from './flow-owner.ts'
 import { openAgentIds, parkedStatus, readSentMessages } from './flow-state.ts'
 import type { AskAgent } from './running-ops.ts'
 
-/** Drives a session under a lease until it can be let go. Resolves with how soon it is due again; null when it is not. */
+/** Drives a session under a lease until it can be released. Resolves with the time until it is due again; null if it is not. */
 export async function workOnFlow(
   node: EngineNode,
   ref: ConversationRef,
@@ -32,9 +32,9 @@ export async function workOnFlow(
 }
 
 /**
- * The loop of a session: replay, decide, commit, act, again. Starting, going on after an answer, and recovering after a crash are all this.
- * Resolves when nothing can run any more and the session is let go, or when another node has taken it. Rejects with `DeterminismError` when
- * code and record differ; nothing has been written then.
+ * The loop of a session: replay, decide, commit, act, repeat. Starting, continuing after an answer and recovering after a crash are this same loop. Resolves
+ * when nothing can run any more and the session is released, or when another node has taken it. Rejects with `DeterminismError` when code and record differ;
+ * nothing has been written then.
  */
 export async function driveFlow(owner: FlowOwner): Promise<void> {
   while (!owner.isLost) {

@@ -115,7 +115,7 @@ export class FlowRun {
     this.#onLateAsk()
   }
 
-  /** When this was written the code had asked for so many operations, and this was one of them. */
+  /** How many operations the code had asked for when this was written. This one is among them. */
   #expect({ position, op, asked }: RecordedOp): void {
     if (position > this.#asked) throw this.#difference(position, op, this.#whatInstead())
     if (asked < this.#asked && !this.#ended) {
@@ -153,7 +153,7 @@ export class FlowRun {
     if (this.#diverged) throw this.#diverged
   }
 
-  /** The code waits for something that is not the flow's to give, and for nothing else. */
+  /** The code waits only for something that the flow does not provide. */
   #isStuck(): boolean {
     return !this.#ended && this.#open.size === 0 && !this.#diverged
   }

@@ -29,7 +29,7 @@ export type RecordedOp = FlowOpened & Recorded
 
 export type RecordedOutcome = FlowOutcome & Recorded
 
-/** `leftOut`: so many bytes of it are missing; the event at `seq` has them. */
+/** `leftOut`: how many bytes of it are missing; the event at `seq` has them. */
 type Recorded = { readonly seq: number; readonly at: number; readonly leftOut?: number }
 
 /**

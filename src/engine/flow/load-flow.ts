@@ -94,8 +94,8 @@ export function flowWeight({ input, ops, outcomes, ended }: FlowState): number {
 }
 
 /**
- * A record in about so many bytes, to be shown: of the oldest values only their beginnings, and of what waits for an answer last. No code can be replayed
- * against it. Pure; the same object where it fits.
+ * Shortens a record to about this many bytes, for display: it cuts the oldest values first, and those that wait for an answer last. Code cannot be replayed
+ * against the result. Pure; returns the same object if it fits.
  */
 export function trimFlow(state: FlowState, maxBytes: number): FlowState {
   let weight = flowWeight(state)

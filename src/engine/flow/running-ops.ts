@@ -163,7 +163,7 @@ export class StoreTime {
     return this.#heard ? this.#heard.at + monotonic(this.#clock) - this.#heard.monotonicMs : this.#clock.now()
   }
 
-  /** The store has told the time of a commit. A store that tells none is taken to have the time of this node. */
+  /** The store reported the time of a commit. If it reports none, its clock is assumed to agree with this node's. */
   heard({ at = this.#clock.now() }: { readonly at?: number }): void {
     this.#heard = { at, monotonicMs: monotonic(this.#clock) }
   }

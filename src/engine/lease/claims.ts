@@ -9,7 +9,7 @@ type ClaimingNode = Pick<EngineNode, 'store' | 'holder' | 'leaseMs' | 'clock' | 
 
 type Claimed = { readonly lease: HeldLease; readonly lapses: number }
 
-/** A due conversation that this process has the lease of, and when it asked for it. */
+/** A due conversation that this process has leased, and when it asked for the lease. */
 export type TakenDue = Extract<ClaimedDue, { type: 'taken' }> & { readonly askedAt: Moment }
 
 const quarantinedMessage = 'a conversation was quarantined: the last processes that worked on it ended while doing so'

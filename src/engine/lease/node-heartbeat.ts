@@ -16,13 +16,13 @@ type HeartbeatOptions = {
   readonly onDrain: (drain: Drain | null) => void
 }
 
-/** Leases are renewed every third of their length. More often than once a second would tell nothing more. */
+/** Leases are renewed every third of their length. Reporting more than once a second would add nothing. */
 const shortestMs = 1_000
 
-/** How long a closing node waits for the store to forget it. It is forgotten in any case, after a while. */
+/** How long a closing node waits for the store to remove it. The store removes silent nodes later in any case. */
 const leaveMs = 1_000
 
-/** Says in the store that this process lives and what it can do, with one small statement for each interval between two renewals of leases. */
+/** Reports to the store that this process is alive and what it can run, with one small statement per renewal interval. */
 export class NodeHeartbeat {
   readonly #node: BeatingNode
   readonly #nodes: Nodes | null

@@ -3,7 +3,7 @@ import { PerdureError } from '../../base/errors/perdure-error.ts'
 import { StoreError } from '../../base/errors/store-errors.ts'
 import type { Logger } from '../../base/logger.ts'
 import { errorText } from '../../base/redact/redactor.ts'
-import type { LeftAlone } from '../../store/claim-due.ts'
+import type { SkippedConversation } from '../../store/claim-due.ts'
 import { type ConversationRef, conversationKey } from '../../store/records.ts'
 
 /** How long a conversation is skipped after a first failure, and at most. A failure that may pass by itself is retried sooner. */
@@ -58,9 +58,9 @@ export class SkippedConversations {
   }
 
   /** What a claim must leave alone: those that wait for a retry, and those whose log must grow first. */
-  leftAlone(): LeftAlone[] {
+  toSkip(): SkippedConversation[] {
     const now = this.#now()
-    const left: LeftAlone[] = []
+    const left: SkippedConversation[] = []
     for (const { ref, until } of this.#aside.values()) {
       if (until > now && left.length < mostTold) left.push({ ...ref, seq: null })
     }

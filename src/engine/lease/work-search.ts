@@ -156,7 +156,7 @@ export class WorkSearch {
       return
     }
     const limit = Math.min(room, only?.length ?? mostAtOnce)
-    const skipped = this.#skipped.leftAlone()
+    const skipped = this.#skipped.toSkip()
     const held = this.#worker.held().map((ref) => ({ ...ref, seq: null }))
     const taken = await this.#claims.takeDue({
       ...{ agents: this.#agents, limit },

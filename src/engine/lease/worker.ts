@@ -206,9 +206,7 @@ export class Worker implements WorkStarter {
   allowOneMore(): () => void {
     this.#patient += 1
     this.#look()
-    return () => {
-      this.#patient -= 1
-    }
+    return () => void (this.#patient -= 1)
   }
 
   #workOf(ref: ConversationRef, name: string): Work | null {
@@ -246,8 +244,8 @@ export class Worker implements WorkStarter {
 
   /** Why this process cannot work on it, where it has tried; null while it can, or has not. */
   problemOf(ref: ConversationRef, lastSeq = 0): PerdureError | null {
-    const { tenant, id } = ref
-    return this.#taken.get(conversationKey(tenant, id))?.owner?.problem ?? this.#skipped.problemOf(ref, lastSeq)
+    const { owner } = this.#taken.get(conversationKey(ref.tenant, ref.id)) ?? {}
+    return owner?.problem ?? this.#skipped.problemOf(ref, lastSeq)
   }
 
   /** Lets go of one conversation. This node skips it until its log grows. */

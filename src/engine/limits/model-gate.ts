@@ -146,7 +146,7 @@ type Parts = {
 
 /** A slice is at most this part of a minute's budget. */
 const slicesPerMinute = 50
-/** How long a slice is used before the store is asked again, so that a pause which another node was told of is kept here soon. */
+/** How long a slice is used before the store is asked again, so that a pause reported to another node soon applies here. */
 const sliceMs = 2_000
 /** A process without limits in the account borrows at most this. */
 const unlimited = { requests: 1_000_000, tokens: 1_000_000_000 }

@@ -45,7 +45,7 @@ export class TurnLimits {
     this.#agents = new Map([...agents].map((agent) => [agent.name, limitsOf(agent, settings)]))
   }
 
-  /** Of a claim on one conversation. A name that is no agent's is that of a session, which is under no limit. */
+  /** The limits of a claim on one conversation. A name that no agent has belongs to a session, which has no limits. */
   forClaim(tenant: string, name: string): SlotLimits {
     const limits = this.#agents.get(name)
     if (!limits) return {}
@@ -92,7 +92,7 @@ function limitsOf({ limits, account }: Agent, { accounts = {} }: LimitSettings):
   }
 }
 
-/** A function that throws, or says something that is no limit, allows one turn: neither all of them, nor none for ever. */
+/** If the function throws, or returns something that is not a limit, one turn is allowed, so that the tenant is neither unlimited nor stuck forever. */
 function checked(given: NonNullable<LimitSettings['turnsPerTenant']>, logger: Logger): (tenant: string) => number {
   if (typeof given === 'number') return () => given
   return (tenant) => {

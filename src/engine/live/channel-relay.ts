@@ -6,7 +6,7 @@ export type ChannelRelay = {
   changed(): void
   /** An owner began to work here. */
   attached(): void
-  /** The owner here has told its listeners, under the epoch of its lease. */
+  /** The owner in this process published an event, under the epoch of its lease. */
   emitted(event: LiveEvent, epoch: number): void
   /** Resolves when what is live at another node is known here, or does not come in time. */
   known(): Promise<void>

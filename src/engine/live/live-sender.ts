@@ -4,7 +4,7 @@ import type { Draft, LiveEvent } from '../../view/view.ts'
 import type { Channel } from './channel.ts'
 import { encodeMessage, type LiveItem, type TextItem } from './live-message.ts'
 
-/** How long a node is told of what it has announced that it watches. */
+/** How long a node receives the text of a conversation after it announced that it watches it. */
 export const interestMs = 15_000
 /** The most announcements that are kept, and the most of one conversation. */
 const mostAnnounced = 50_000

@@ -59,7 +59,7 @@ export function auditAttempts({ node, ref, agent, store }: TurnContext, call: Au
 /** What each logger was told. A provider warns of the same setting in every call. */
 const warned = new WeakMap<Logger, Set<string>>()
 
-/** Beyond so many, warnings differ from call to call, and are only in the audit. */
+/** If a model has more warnings than this, they differ from call to call, and go only into the audit. */
 const mostWarned = 200
 
 function newWarnings({ model, warnings }: AttemptReport, logger: Logger): readonly string[] {

@@ -55,7 +55,7 @@ export type Question = {
   readonly reduction?: Reduction
   /** What is taken of the answer; empty when it has nothing that is of use. */
   readonly read: (answer: string) => string
-  /** What is logged then, and when there is no answer. */
+  /** The message that is logged in that case, and when there is no answer. */
   readonly onFailure: string
 }
 

@@ -23,7 +23,7 @@ type Assignment = {
   readonly known: CommittedLog | null
 }
 
-/** Drives a conversation under a lease until it can be let go. Resolves with for how long it is left to other processes; 0 where it need not be. */
+/** Drives a conversation under a lease until it can be released. Resolves with how long to leave it to other processes; 0 if there is no need. */
 export async function workOnConversation(
   node: EngineNode,
   worker: WorkStarter,

@@ -360,18 +360,14 @@ export class Owner extends LogOwner {
     do {
       while (this.reading.isDemanded && !this.isLost) await this.catchUp()
       if (this.isLost) return
-    } while (!(await this.#isStillOurs()))
+      // Confirmed again until the store answers.
+    } while (!(await this.attempt('checking the lease failed', () => this.confirmLease())) || this.isLost)
     const ours = events.filter(
       (event) =>
         event.type === 'tool_started' &&
         findCall(this.state, event.content.callId)?.call.attempts === event.content.attempt,
     )
     this.#startCalls(ours)
-  }
-
-  /** False when it is lost, or when that could not be found out. */
-  async #isStillOurs(): Promise<boolean> {
-    return (await this.attempt('checking the lease failed', () => this.confirmLease())) && !this.isLost
   }
 
   protected override storeFailed(error: unknown, what: string): void {

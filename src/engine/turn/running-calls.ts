@@ -98,7 +98,7 @@ export class MissingTools {
     return left
   }
 
-  /** Throws `ToolMissingError` if there are such calls, so that the worker releases the conversation: nothing else can go on. */
+  /** Throws `ToolMissingError` if there are such calls, so that the worker releases the conversation, because nothing else can run. */
   release([call]: readonly CallState[]): void {
     if (call) throw new ToolMissingError(this.#ref.id, this.#agent.name, call, this.#waitMs(call))
   }

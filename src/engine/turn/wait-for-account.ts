@@ -2,8 +2,8 @@ import { longestHeldWaitMs, type ModelGate } from '../limits/model-gate.ts'
 import type { Owner } from './owner.ts'
 
 /**
- * True when the account of the agent has something left for a model call. Otherwise the turn has waited here for a moment, and the loop looks at the log again; or it
- * was let go, with a wake-up, since a longer wait must hold neither a slot nor a process.
+ * True if the account of the agent has budget left for a model call. Otherwise either the turn has waited here for a moment, and the loop looks at the log
+ * again; or it was released with a wake-up, because a longer wait must hold neither a slot nor a process.
  */
 export async function mayCallModel(owner: Owner, gate: ModelGate): Promise<boolean> {
   if (owner.isCallingModel) return true
@@ -14,7 +14,7 @@ export async function mayCallModel(owner: Owner, gate: ModelGate): Promise<boole
   if (!isAsked || owner.isLost || owner.isClosing) return false
   if (waitMs === 0) return true
   if (waitMs <= longestHeldWaitMs) await owner.readNext(waitMs)
-  // Durable from here: the turn waits, and any process goes on with it.
+  // Durable from here: the turn waits, and any process can continue it.
   else if (await owner.commit([], owner.state, { inMs: waitMs })) owner.loseLease()
   return false
 }

@@ -21,7 +21,7 @@ type ConnectionOptions = {
 /** `mayAct`: what fails may have taken effect. */
 type Use = { readonly signal?: AbortSignal; readonly mayAct: boolean }
 
-/** Codes of JSON-RPC for a call that was not made: it cannot be read, is no request, has an unknown method or wrong arguments. */
+/** Codes of JSON-RPC for a call that was not made: it cannot be parsed, is not a request, or has an unknown method or wrong arguments. */
 const refusals = new Set([-32_700, -32_600, -32_601, -32_602])
 
 /** The most of what a server says that is quoted in an error. */

@@ -187,7 +187,7 @@ class ServerTools implements McpTools {
     return await this.#recorded(listed, result as ServerResult, turn)
   }
 
-  /** What is wrong with a result is no refusal of the call, or what was done would be done again. */
+  /** A faulty result must not count as a refusal of the call, or the effect would be repeated. */
   async #recorded({ definition, isReadOnly }: ListedTool, result: ServerResult, turn: Turn): Promise<Json> {
     const { secrets } = this.#connection
     const shown = secrets.hideIn(result)

@@ -31,7 +31,7 @@ async function processTransport(
     maxBufferSize: maxMessageBytes,
     ...(cwd === undefined ? {} : { cwd }),
   })
-  // A command such as npx starts another process, which outlives it with its pipes: they are no longer read or written.
+  // A command such as npx starts another process, which outlives it and keeps its pipes open. Stop reading and writing them.
   const letGo = (child: ChildProcess | undefined): void => {
     child?.stdout?.destroy()
     child?.stdin?.destroy()

@@ -24,7 +24,10 @@ export type AboutCall = {
   readonly args?: unknown
 }
 
-/** What `authorize` is told of a call, from the log: rows are caches, and a row that is wrong must not decide. Null where the conversation has no such call. */
+/**
+ * What `authorize` learns about a call. It comes from the log, because rows are caches, and a wrong row must not decide. Null if the conversation has no such
+ * call.
+ */
 export async function askedCall(place: CallPlace, about: AboutCall): Promise<AuthorizedCall | null> {
   const ref = readRef(about.call)
   if (!ref) return null
@@ -35,7 +38,10 @@ export async function askedCall(place: CallPlace, about: AboutCall): Promise<Aut
   return round ? asAsked(call, round, about.args as Json | undefined) : endedCall(place, ref)
 }
 
-/** A log that cannot be read is told of by the verb, if the caller may hear of it. A store that fails may read it the next moment, so nothing is decided without it. */
+/**
+ * If the log cannot be read, the verb reports it, provided the caller may know. A failing store may be able to read it a moment later, so nothing is decided
+ * without the log.
+ */
 function unreadable(error: unknown): null {
   if (PerdureError.isInstance(error) && unreadableLog.has(error.code)) return null
   throw error

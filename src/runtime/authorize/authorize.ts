@@ -16,7 +16,7 @@ export const actions = [
   'start',
   'approve',
   'deny',
-  /** Also of a question of a session: `answer`, `resolve` and `resume`. */
+  /** Also for a question of a session: `answer`, `resolve` and `resume`. */
   'answer',
   'extendDeadline',
   'cancel',
@@ -51,7 +51,10 @@ export type AuthorizedCall = {
   readonly kind: CallKind
   /** What the tool runs with: with the changes of earlier approvals, and with those that this approval makes. */
   readonly args: Json
-  /** Only of an approval that changes the arguments: what they were. `args` is asked about as given, and again as the tool's schema reads it. */
+  /**
+   * Only for an approval that changes the arguments: the arguments before the change. `authorize` is asked about `args` as given, and again as the tool's
+   * schema parses them.
+   */
   readonly edited?: { readonly before: Json }
 }
 

@@ -22,7 +22,7 @@ export type Guard = {
 
 type Guarded<Handle> = {
   readonly open: Handle
-  /** The same verbs where there is no such conversation. What is not allowed is done here, so that it looks the same. */
+  /** The same verbs in a place without that conversation. A refused verb runs there, so that refusal looks like absence. */
   readonly absent: Handle
 }
 

@@ -210,10 +210,10 @@ function authorizedInspection(gate: Gate, open: Inspection, absent: Inspection):
 /** How many verdicts a feed remembers. */
 const mostVerdicts = 2_000
 
-/** Whether a conversation may be read. `record` is the newest that is known: it is what is asked about. */
+/** Whether the caller may read a conversation. `authorize` is asked about `record`, the newest one known. */
 type Verdict = { record: ConversationRecord; readonly ask: () => Promise<boolean> }
 
-/** What a caller may see of the changes of its tenant. Verdicts are asked for again after 30 seconds, as those of streams. */
+/** Which changes of its tenant a caller may see. Verdicts are renewed after 30 seconds, as for streams. */
 export function allowedChanges(gate: Gate, changes: TenantChanges): ChangesFor {
   const listing = remembered(gate, () => gate.listing())
   const verdicts = new Map<string, Verdict>()

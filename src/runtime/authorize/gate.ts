@@ -22,7 +22,7 @@ type GateParts = {
   /** Only when a verb is called: a scope may name no tenant. */
   readonly identity: () => Identity
   readonly store: () => TenantStore
-  /** What is told of a call. */
+  /** What `authorize` learns about a call. */
   readonly callOf: (id: string, about: AboutCall) => Promise<AuthorizedCall | null>
   readonly clock: Clock
   readonly logger: Logger
@@ -97,7 +97,7 @@ export class Gate {
     return verdict.owner === (conversation ? conversation.owner : this.identity.who)
   }
 
-  /** Judges a row that is at hand: a child agent as its root, and by its own row where it is gone by now. */
+  /** Judges a row that was already read: a child agent by its root, or by its own row if the root is gone. */
   async reads(record: ConversationRecord): Promise<boolean> {
     const isRoot = record.parent?.callId === undefined
     return this.judgeRecord('read', isRoot ? record : ((await this.#rootOf(record.id)) ?? record))

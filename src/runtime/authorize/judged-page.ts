@@ -24,7 +24,7 @@ type Judged<Item> = {
   readonly allows: (item: Item) => Promise<boolean>
   /** Seals the ids that cursors are made of. */
   readonly cursors: Cursors
-  /** What the list is of, and for whom: a cursor is good for nothing else. */
+  /** Which list this is, and for whom. A cursor is valid for nothing else. */
   readonly use: string
 }
 

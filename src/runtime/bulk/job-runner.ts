@@ -25,11 +25,11 @@ import { asJson, type BulkReport, reportOf, type SkipReason, specOf, storeFilter
 
 /** How many conversations are worked on at once, and the most that run on after a stop. */
 const batchSize = 8
-/** A batch that takes longer than so many leases of conversations may be done twice at once, which changes nothing. */
+/** If a batch takes longer than this many leases of a conversation, two processes may do it at once, which changes nothing. */
 const leasesPerBatch = 3
 /** How often jobs are looked for that another process has started, or has let go of, in polls of the worker. */
 const pollsPerLook = 20
-/** So many processes in a row that let the lease of a job lapse have probably died of it. */
+/** If this many processes in a row let the lease of a job lapse, the job has probably killed them. */
 const mostLapses = 5
 const mostFailures = 100
 const longestError = 500
@@ -295,7 +295,7 @@ async function openingOf(
   return { at: event?.at ?? 0, who: event?.type === 'user_msg' ? event.content.who : 'anonymous' }
 }
 
-/** Whether this job has committed to the conversation: a known key is told of before anything else is checked. */
+/** Whether this job has committed to the conversation. The store reports a known key before it checks anything else. */
 async function isKnown(store: TenantStore, id: string, key: string): Promise<boolean> {
   try {
     return (await store.commit(id, { events: [], key, expectedSeq: Number.MAX_SAFE_INTEGER })).ok

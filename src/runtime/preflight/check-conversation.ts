@@ -16,7 +16,7 @@ import { loadReadable } from '../../store/working-sets.ts'
 import { wholeCall } from '../answer-call.ts'
 import type { Found } from './preflight-finding.ts'
 
-/** The code at hand. */
+/** The code of this process. */
 export type Code = Pick<EngineNode, 'agents' | 'addressable' | 'flows' | 'clock' | 'redact'>
 
 /**

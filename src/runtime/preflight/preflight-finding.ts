@@ -1,4 +1,4 @@
-/** Something of an open conversation or session that the code at hand cannot go on with as it was begun. */
+/** Something in an open conversation or session that this process's code cannot continue as it began. */
 export type PreflightFinding = {
   readonly kind: PreflightKind
   /** `error`: it will fail, wait or be refused. `warning`: it goes on, but look at it. */

@@ -44,7 +44,7 @@ const open: readonly Pick<ConversationFilter, 'status' | 'kind'>[] = [
   { kind: 'flow', status: 'idle' },
 ]
 
-/** A page ends after so many lists, also where tenants have nothing open. */
+/** A page ends after this many lists, even if the tenants have nothing open. */
 const mostLists = 1_000
 /** Of one conversation. */
 const mostFindings = 20

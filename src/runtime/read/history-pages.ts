@@ -19,7 +19,7 @@ type Hole = { readonly from: number; readonly to: number; variants: number }
 export class WithdrawnTurns {
   #holes: Hole[] = []
 
-  /** The page without what lies in a hole. The pages of a log must come in turn, the newest first. */
+  /** The page without the events that fall into a hole. Must be called with the pages of a log in order, the newest first. */
   outside(page: EventPage): EventPage {
     const { known, unknownEvent } = knownPart([...page.events])
     // What comes after an event that this version does not know is not understood.

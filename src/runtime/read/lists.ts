@@ -125,7 +125,7 @@ function problemIn({ id, unreadable, quarantine, fsmState }: ConversationRecord)
 
 /** How much of a lineage is read. */
 export type LineageOptions = {
-  /** So many of the nearest. Default: all. */
+  /** The maximum number of entries, nearest first. Default: all. */
   readonly limit?: number
 }
 

@@ -88,7 +88,7 @@ type Back = {
   readonly withdrawn: WithdrawnTurns
 }
 
-/** Enough events for so many turns or bytes, without withdrawn turns; `isWhole`: back to the beginning. */
+/** Enough events for that many turns or bytes, without withdrawn turns. `isWhole`: they reach back to the beginning. */
 async function readBack(store: TenantStore, id: string, { before, limit, maxBytes }: HistoryRange): Promise<Back> {
   const gathered = new GatheredEvents(maxBytes)
   const notes = new PageNotes(maxBytes)

@@ -72,7 +72,7 @@ export type GivenAnswers = { readonly late: readonly AgUiEvent[]; readonly answe
 
 export const noAnswers: GivenAnswers = { late: [], answered: new Set() }
 
-/** An interrupt that a run answers. `kind` is null when it is no longer known here what was asked. */
+/** An interrupt that a run answers. `kind` is null if the question is no longer known here. */
 type Asked = { readonly callId: string; readonly round: number; readonly kind: SuspensionKind | null }
 
 /**

@@ -291,7 +291,7 @@ class Recent {
     while (this.#bytes > this.#maxBytes) this.#bytes -= this.#frames.shift()!.byteLength
   }
 
-  /** Null when some of the frames after `index` are no longer here. */
+  /** Null if some of the frames after `index` have been dropped. */
   after(index: number): readonly Uint8Array[] | null {
     const missed = this.#lastIndex - index
     if (missed < 0 || missed > this.#frames.length) return null

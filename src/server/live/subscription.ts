@@ -25,7 +25,7 @@ export class Subscription {
   readonly #whenClosed: (() => void)[] = []
   /** Set by the response: disconnects the client, even during a write. */
   onDrop: () => void = () => {}
-  /** Whether the client is asked about anew when the log becomes another one: deleted, or deleted and begun by another user. It ends then, and connecting again asks. */
+  /** Whether a replaced log ends the subscription: it was deleted, or deleted and begun by another user. Connecting again asks `authorize` anew. */
   readonly isJudged: boolean
 
   /** `first` is sent before any pushed frame. */

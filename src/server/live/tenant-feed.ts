@@ -18,7 +18,7 @@ const mostDirty = 20_000
 const mostEntries = 2_000
 const retryMs = 1_000
 
-/** A change that clients are told of. `was`: the row as it was known before, null where it was not; `row` is null when it is gone. */
+/** A change that clients receive. `was`: the row as known before, or null. `row` is null if it is gone. */
 export type FeedEntry = {
   readonly index: number
   readonly id: string
@@ -78,7 +78,7 @@ export class TenantFeed {
     }
   }
 
-  /** The entries after `index`, each conversation once. Null when some are no longer here. */
+  /** The entries after `index`, each conversation once. Null if some have been dropped. */
   after(index: number): readonly FeedEntry[] | null {
     const missed = this.#lastIndex - index
     if (missed < 0 || missed > this.#entries.length) return null

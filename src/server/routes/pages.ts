@@ -101,7 +101,7 @@ function written(event: LogEvent): Written {
   return { seq: event.seq, bytes: Buffer.from(encode(event)) }
 }
 
-/** How many of a kind the totals of the tenant have, where a list asks for nothing that they do not tell apart; null otherwise. */
+/** How many rows a list has according to the totals of the tenant; null if its filter is finer than the totals. */
 export async function countOf(
   { verbs, query }: RouteCall,
   among: (totals: Totals) => { readonly [status: string]: number },

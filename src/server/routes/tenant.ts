@@ -12,7 +12,7 @@ import { limit, object, type Route, type RouteCall, seq, text } from '../route.t
 
 const mostWatched = 8
 
-/** What is asked about the whole tenant. */
+/** The routes that concern a whole tenant. */
 export const tenantRoutes: readonly Route[] = [
   {
     name: 'totals',

@@ -144,7 +144,7 @@ function lateAnswer({ callId, round, kind }: Asked, { status, who, at }: Winning
   return { type: 'data-late-answer', id: roundId(callId, round), data, transient: true }
 }
 
-/** Null when the claim is no answer. */
+/** Null if the claim is not an answer. */
 async function answer(
   conversation: Conversation,
   item: Asked,

@@ -65,7 +65,7 @@ export function claimDue(
   }
 }
 
-/** A search finds so many times what is taken, and so many suspects for each: other nodes take what comes first at the same time. */
+/** How many rows a search finds for each one it takes, and how many suspects, because other nodes take the first ones at the same time. */
 const spares = { others: 4, suspects: 16 }
 
 /**

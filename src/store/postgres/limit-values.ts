@@ -11,7 +11,7 @@ export function isWithin(limits: SlotLimits): boolean {
   return areLimited(limits) || limits.account !== undefined
 }
 
-/** The limits of a search as the parameters of `fair_due`. A function of the tenant is asked about each tenant that has anything due or held. */
+/** The limits of a search as the parameters of `fair_due`. A limit that is a function is called for each tenant that has anything due or held. */
 export async function searchLimits(
   database: Database,
   agents: readonly string[],

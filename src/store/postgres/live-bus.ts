@@ -214,7 +214,7 @@ const header = /^([0-9a-f]{16})\.([0-9a-z]{1,11})\.([1-9]\d?)\.([1-9]\d?)\n/
 /** Senders whose texts are put together at once. */
 const mostSenders = 256
 
-/** Puts texts together. The parts of one text come one after the other. Any client may notify, so what is no part of a text is left out. */
+/** Puts texts together. The parts of one text come one after the other. Any client may notify, so payloads that are not part of a text are ignored. */
 class Whole {
   readonly #texts = new Map<string, { readonly count: string; readonly parts: string[] }>()
 

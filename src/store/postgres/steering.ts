@@ -63,8 +63,8 @@ export const createSteering = (schema: string): string => `
 const columns = 'id, kind, tenant, name, who, at, reason'
 
 /**
- * How long a pause waits, at each try, for the commits and claims that are under way. New ones wait for it meanwhile, so it gives up soon and begins again. The last
- * try is longer than Postgres takes to end an automatic vacuum that is in the way.
+ * How long each attempt to pause waits for the commits and claims under way. New ones wait for the attempt, so it gives up soon and starts again. The last
+ * attempt is longer than Postgres needs to end an automatic vacuum that is in the way.
  */
 const lockTimeoutsMs = [100, 100, 100, 100, 100, 2_500]
 

@@ -44,8 +44,8 @@ export class Takers {
   }
 
   /**
-   * The same worker for a conversation as long as the same workers are there: it has read the log. Null when none is known to be the right one: all should look.
-   * `agent` null: not known here, so that workers with different agents are no use.
+   * Chooses the same worker for a conversation as long as the set of workers does not change, because that one has read the log. Null if the right one is not
+   * known; then all should search. `agent` is null if this process does not know it; then workers with different agents cannot be told apart.
    */
   choose(tenant: string, id: string, agent: string | null): string | null {
     let best: string | null = null

@@ -41,7 +41,7 @@ export function claimLease(
   return outcome
 }
 
-/** The columns of a lease. All null when there is none; leftovers of earlier leases then count for nothing. */
+/** The columns of a lease. All null if there is none, whatever earlier leases left behind. */
 export type LeaseColumns = {
   readonly leaseHolder: string | null
   readonly leaseEpoch: number | null

@@ -71,7 +71,7 @@ test('a quick test beside the sources that fails by a comparison is asked once w
   expect([result, runs]).toEqual(['killed', ['src/answer.test.ts with', 'src/answer.test.ts without']])
   for (const other of [
     { ...near, ms: 1_000 },
-    { ...near, file: 'src/stores/answer.test.ts' },
+    { ...near, file: 'src/store/answer.test.ts' },
     { ...near, file: 'test/stories/answer.test.ts' },
   ]) {
     expect((await judged((_, isPlanted) => (isPlanted ? plain : passed), [other])).runs).toHaveLength(3)

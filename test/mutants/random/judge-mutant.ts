@@ -74,7 +74,7 @@ export async function judgeMutant({ workspace, runner }: Bench, mutant: Candidat
 
 /** Nothing that it waits for can have made it fail. */
 function isPlain({ isAssertion = false }: TestOutcome, { file, longestMs }: Unit): boolean {
-  return isAssertion && longestMs < 1_000 && file.startsWith('src/') && !file.startsWith('src/stores/')
+  return isAssertion && longestMs < 1_000 && file.startsWith('src/') && !file.startsWith('src/store/')
 }
 
 /** Well within the time, so that what takes too long does so because of the bug. */

@@ -1,7 +1,7 @@
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 
-/** Tests of what is no core, and those that start processes of their own, in which nothing can be recorded. */
+/** Tests of what is not the core, and tests that start processes of their own, in which nothing can be recorded. */
 const leftOut = [
   'test/tooling',
   'test/mutants',
@@ -11,6 +11,7 @@ const leftOut = [
   'test/cli',
   'test/faults',
   'test/setup',
+  'test/studio',
   'test/house',
   'src/cli',
   'src/react',

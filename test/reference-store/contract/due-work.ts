@@ -1,4 +1,4 @@
-import type { DueClaim, LeftAlone } from '../../../src/store/claim-due.ts'
+import type { DueClaim, SkippedConversation } from '../../../src/store/claim-due.ts'
 import type { ConversationRef } from '../../../src/store/records.ts'
 import type { Span } from '../compare/span.ts'
 import { isLeased, isSuspect } from './leases.ts'
@@ -39,7 +39,7 @@ export function claimProblem(
   return countProblem(due, query, actual, mayBeFewer)
 }
 
-function isLeftAlone(item: Due, except: readonly LeftAlone[]): boolean {
+function isLeftAlone(item: Due, except: readonly SkippedConversation[]): boolean {
   const left = except.findLast((one) => nameOf(one) === nameOf(item))
   return left !== undefined && (left.seq === null || left.seq >= item.lastSeq)
 }
