@@ -61,7 +61,10 @@ export class ChatTurns {
     await stop?.now()
     const isAnswer = last.role === 'assistant'
     const body = {
-      ...{ id: chatId, messages: [last], trigger, messageId },
+      id: chatId,
+      messages: [last],
+      trigger,
+      messageId,
       ...(isAnswer ? answering(last) : this.#data(request)),
     }
     const ask = { method: 'POST', body: () => body, headers: plainHeaders(headers) } as const
@@ -135,7 +138,12 @@ export class ChatTurns {
     const known = Promise.withResolvers<string>()
     const following = followTurn({
       ...patience,
-      ...{ open, shown, onAnswer, onTurn: known.resolve, signal: reading.signal, canReset: chunks !== 'v6' },
+      open,
+      shown,
+      onAnswer,
+      onTurn: known.resolve,
+      signal: reading.signal,
+      canReset: chunks !== 'v6',
       reopen: (turnId, signal) => this.#open(`${path}/stream`, { signal, query: { turn: turnId } }),
     })
     const end = (): void => reading.abort(new DOMException('The stream was stopped.', 'AbortError'))

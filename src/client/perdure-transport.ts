@@ -60,8 +60,17 @@ export function perdureTransport(options: TransportOptions): PerdureTransport {
 }
 
 const optionNames = Object.keys({
-  ...{ url: true, token: true, headers: true, fetch: true, body: true, whenBusy: true, cancelOnStop: true },
-  ...{ chunks: true, giveUpMs: true, silentMs: true, onDisconnect: true },
+  url: true,
+  token: true,
+  headers: true,
+  fetch: true,
+  body: true,
+  whenBusy: true,
+  cancelOnStop: true,
+  chunks: true,
+  giveUpMs: true,
+  silentMs: true,
+  onDisconnect: true,
 } satisfies Record<keyof TransportOptions, true>) as (keyof TransportOptions)[]
 
 function readTransportOptions(given: TransportOptions): ChatTurnsOptions {

@@ -94,7 +94,11 @@ export function defineSubscriber(attributes: SubscriberAttributes): Subscriber {
   problems.push(...optionProblems({ retry, timeoutMs }))
   if (problems.length > 0) throw new DefinitionError(`The subscriber '${shown(name)}'`, problems)
   const subscriber = {
-    ...{ name: name!, on: Object.freeze([...new Set(on)]), agent, timeoutMs, run: run! },
+    name: name!,
+    on: Object.freeze([...new Set(on)]),
+    agent,
+    timeoutMs,
+    run: run!,
     retry: Object.freeze({ ...defaultRetry, ...retry }),
   }
   return brandSubscriber(subscriber)
@@ -132,7 +136,9 @@ export function afterHook(name: string, run: AfterHook['run'], options: Subscrib
 export function subscriberOf(agent: string, { name, options, run }: AfterHook): Subscriber {
   return defineSubscriber({
     ...options,
-    ...{ name: `${agent}/${name}`, agent, on: ['assistant_msg'] },
+    name: `${agent}/${name}`,
+    agent,
+    on: ['assistant_msg'],
     run: ({ event, id, tenant, conversationId, seq, at }, context) => {
       const { content } = event as EventOf<'assistant_msg'>
       const text = content.parts.map((part) => (part.type === 'text' ? part.text : '')).join('')

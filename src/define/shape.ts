@@ -95,7 +95,11 @@ const messagesCheck: Check = list(
     assistant: object({
       content: list(
         union('type', {
-          ...{ text: textPart, file: filePart, reasoning: textPart, 'reasoning-file': filePart, custom: object({}) },
+          text: textPart,
+          file: filePart,
+          reasoning: textPart,
+          'reasoning-file': filePart,
+          custom: object({}),
           'tool-call': object({ toolCallId: id, toolName: id, input: json }),
           'tool-result': resultPart,
         }),

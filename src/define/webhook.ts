@@ -62,7 +62,9 @@ export function webhook(attributes: WebhookAttributes): Subscriber {
   if (typeof allowPrivateAddresses !== 'boolean') problems.push("'allowPrivateAddresses' must be true or false")
   if (problems.length > 0) throw new DefinitionError(`The webhook '${shown(name)}'`, problems)
   return defineSubscriber({
-    ...{ name, on, timeoutMs },
+    name,
+    on,
+    timeoutMs,
     ...(agent === undefined ? {} : { agent }),
     ...(retry === undefined ? {} : { retry }),
     async run(event, { signal }) {

@@ -167,12 +167,25 @@ export function conversationHandle(
   const toolOf = async (name: string) => toolNamed(agents.get((await ownAgent()) ?? ''), name)
 
   const { approve, deny, answer } = answerVerbs(runtime, {
-    ...{ id, identity, store, state, requestLease, toolOf, mayApprove },
+    id,
+    identity,
+    store,
+    state,
+    requestLease,
+    toolOf,
+    mayApprove,
     childHandle: (childId) => conversationHandle(runtime, identity, childId, null, { mayApprove }),
   })
 
   const { send, retry } = sendVerbs(runtime, {
-    ...{ id, identity, store, state, agent, named, isNew, mayRestore },
+    id,
+    identity,
+    store,
+    state,
+    agent,
+    named,
+    isNew,
+    mayRestore,
     turnHandle: (turnId, writtenSeq) => turnHandle(turnId, { writtenSeq }),
   })
 

@@ -276,7 +276,10 @@ export function flowSession(
       const found = await load()
       const open = found ? answerableOps(found.state) : []
       return open.map(({ seq, at, op, leftOut }) => ({
-        ...{ seq, at, tag: tagOf(op), schema: schemaOf(op) },
+        seq,
+        at,
+        tag: tagOf(op),
+        schema: schemaOf(op),
         ...(leftOut ? { leftOut } : {}),
       }))
     },

@@ -98,8 +98,17 @@ async function allowedSnapshot(
   if (!snapshot || !mayRestore || snapshot.owner === undefined) return snapshot ?? null
   const now = clock.now()
   const row = (await store.getConversation(id)) ?? {
-    ...{ id, kind: 'conversation' as const, agent: agentId, status: 'idle' as const, settings: {}, fsmState: null },
-    ...{ title: snapshot.title, parent: null, lastSeq: 0, createdAt: now, updatedAt: now },
+    id,
+    kind: 'conversation' as const,
+    agent: agentId,
+    status: 'idle' as const,
+    settings: {},
+    fsmState: null,
+    title: snapshot.title,
+    parent: null,
+    lastSeq: 0,
+    createdAt: now,
+    updatedAt: now,
   }
   if (!(await mayRestore(action, { ...row, owner: snapshot.owner }))) throw new Refused()
   return snapshot

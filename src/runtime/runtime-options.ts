@@ -33,7 +33,14 @@ export function readRuntimeOptions(options: RuntimeOptions): NodeSettings {
   const agents = agentsByName(options.agents)
   if (needsAccounts(limits, [...agents.values()])) accountsOf(store)
   return {
-    ...{ store, clock, logger, redact, leaseMs, pollMs, maxConcurrentTurns, missingToolMs },
+    store,
+    clock,
+    logger,
+    redact,
+    leaseMs,
+    pollMs,
+    maxConcurrentTurns,
+    missingToolMs,
     observer: observerOf(options.observe, logger),
     signer: createSigner(options.secret),
     liveBus: options.liveBus === undefined ? (store.liveBus ?? null) : options.liveBus,

@@ -39,7 +39,11 @@ export function verbs<Agents extends readonly Agent[]>(
   const { clock, logger } = node
   const storeOf = () => node.store.forTenant(identity().tenant)
   const gate = new Gate({
-    ...{ authorize, identity, store: storeOf, clock, logger },
+    authorize,
+    identity,
+    store: storeOf,
+    clock,
+    logger,
     callOf: (id, about) => askedCall({ ...node, id, tenant: identity().tenant, store: storeOf() }, about),
   })
   const permit: Permit = {

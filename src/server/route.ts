@@ -66,7 +66,8 @@ export function object(properties: JsonObject, required: readonly string[] = [])
 
 export const text = { type: 'string', minLength: 1 }
 export const searched = {
-  ...{ ...text, maxLength: 200 },
+  ...text,
+  maxLength: 200,
   description: 'Only those with this text in their title or id; ASCII letters match in either case.',
 }
 export const anything: JsonObject = { description: 'Any JSON value.' }

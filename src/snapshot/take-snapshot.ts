@@ -96,7 +96,10 @@ function tell(turn: TurnState): Told {
     const early = how === 'complete' ? earlyFinish(item.finishReason) : null
     return [
       {
-        ...{ role: 'assistant', turnId, at, parts: parts.flatMap((part) => ofAssistant(part, turn)) },
+        role: 'assistant',
+        turnId,
+        at,
+        parts: parts.flatMap((part) => ofAssistant(part, turn)),
         ...(how === 'complete' ? {} : { cutOff: how }),
         ...(early === null ? {} : { finishReason: early }),
         ...(object === undefined ? {} : { object }),
@@ -151,8 +154,12 @@ function ofCall(call: CallState, turn: TurnState): SnapshotCall {
   const { kind, prompt } = round
   const { ifInterrupted, timeoutMs, expiresInMs, schema } = call
   const pending = {
-    ...{ kind, prompt, expiresAt: deadlineOf(round) },
-    ...{ ifInterrupted, timeoutMs, expiresInMs },
+    kind,
+    prompt,
+    expiresAt: deadlineOf(round),
+    ifInterrupted,
+    timeoutMs,
+    expiresInMs,
     ...(schema === undefined ? {} : { schema }),
   }
   return { ...told, status: 'pending', result: null, pending }

@@ -176,7 +176,11 @@ function readDueClaim(input: DueClaim): PreparedClaim {
   const names = readList('agents', agents!)
   for (const name of names) checkId('agent', name)
   return {
-    ...{ holder, ttlMs, agents: names, limit, suspects: suspects ?? 0 },
+    holder,
+    ttlMs,
+    agents: names,
+    limit,
+    suspects: suspects ?? 0,
     except: except === undefined ? [] : readList('except', except).map(readSkipped),
     only: only === undefined ? null : readList('only', only).map(readRef),
     limits: limits === undefined ? null : readDueLimits(limits),

@@ -156,7 +156,11 @@ export function checkedJobs(driver: JobDriver): Jobs {
       if (leaseMs !== null) checkDuration('leaseMs', leaseMs)
       if (end !== undefined) checkOneOf('end', end, ['stopped', 'done'])
       return driver.settle(id, token, {
-        ...{ done: done!, skipped: skipped!, failed: failed!, cursor: place, end: end ?? null },
+        done: done!,
+        skipped: skipped!,
+        failed: failed!,
+        cursor: place,
+        end: end ?? null,
         leaseMs: end === undefined ? leaseMs! : null,
         report: encode(report ?? null, 'report'),
       })

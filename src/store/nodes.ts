@@ -81,8 +81,15 @@ export type NodeState = {
 
 /** The entry of a lease holder that never sent a heartbeat. */
 export const unknownNode = {
-  ...{ version: null, works: true, capacity: null, agents: [], agentCount: 0 },
-  ...{ startedAt: null, seenAt: null, isSilent: false, drain: null },
+  version: null,
+  works: true,
+  capacity: null,
+  agents: [],
+  agentCount: 0,
+  startedAt: null,
+  seenAt: null,
+  isSilent: false,
+  drain: null,
 } as const
 
 /** The most agents that a node names. */

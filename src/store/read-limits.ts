@@ -14,7 +14,8 @@ export function readDueWork(input: DueWorkQuery): DueWorkQuery {
   const names = readList('agents', agents!)
   for (const name of names) checkId('agent', name)
   return {
-    ...{ agents: names, limit },
+    agents: names,
+    limit,
     ...(suspects === undefined ? {} : { suspects }),
     ...(leaseMs === undefined ? {} : { leaseMs }),
     ...(limits === undefined ? {} : { limits: readDueLimits(limits) }),

@@ -51,7 +51,9 @@ class Counts implements Meters {
   record(histogram: keyof typeof histograms, value: number, labels: Labels): void {
     const bounds = boundsOf(histogram)
     const { value: buckets } = seriesOf(this.#histograms, histogram, labels, () => ({
-      ...{ counts: bounds.map(() => 0), sum: 0, total: 0 },
+      counts: bounds.map(() => 0),
+      sum: 0,
+      total: 0,
     }))
     const index = bounds.findIndex((bound) => value <= bound)
     if (index >= 0) buckets.counts[index]! += 1

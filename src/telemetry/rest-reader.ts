@@ -138,7 +138,11 @@ function sessionSpans({ ref, flow, events, heldFrom, content }: SessionLog): Spa
     [names.outputMessages]: end?.content.status === 'done' ? end.content.result : null,
   }
   const work = spanOf({
-    ...{ operation: operations.session, name: plainName(flow), startAt, endAt: events.at(-1)?.at ?? startAt, children },
+    operation: operations.session,
+    name: plainName(flow),
+    startAt,
+    endAt: events.at(-1)?.at ?? startAt,
+    children,
     error: status === 'failed' ? 'failed' : null,
     attributes: { ...common, [names.status]: status, ...contentOf(content, told) },
   })
@@ -163,7 +167,10 @@ function operationSpan(
     [names.toolResult]: content.ok ? content.value : null,
   })
   return spanOf({
-    ...{ operation: operations.step, name: plainName(op.name), startAt, endAt },
+    operation: operations.step,
+    name: plainName(op.name),
+    startAt,
+    endAt,
     error: content.ok ? null : 'step_failed',
     attributes: { ...common, [names.step]: plainName(op.name), ...told },
   })

@@ -125,7 +125,8 @@ function record(
       // A Date: small numbers would be taken for times since the process began.
       startTime: new Date(startAt),
       attributes: {
-        ...{ [names.operation]: operation, ...(attributes as Record<string, string>) },
+        [names.operation]: operation,
+        ...(attributes as Record<string, string>),
         ...(error === null ? {} : { [names.errorType]: error }),
       },
       links: [...links],

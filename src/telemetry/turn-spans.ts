@@ -110,7 +110,11 @@ class TurnWalk {
       [names.outputMessages]: this.#end && last ? messageText('assistant', last.content.parts) : null,
     }
     return spanOf({
-      ...{ operation: operations.turn, name: plainName(agent), startAt, endAt: this.#lastAt, children },
+      operation: operations.turn,
+      name: plainName(agent),
+      startAt,
+      endAt: this.#lastAt,
+      children,
       error: status === 'failed' ? codeIn(this.#end?.content.reason ?? null) : null,
       attributes: { ...this.#common, [names.status]: status, ...contentOf(content, said) },
     })
@@ -147,7 +151,11 @@ class TurnWalk {
       case 'tool_call':
         if (event.content.turnId !== turnId) return false
         this.#open.set(event.content.callId, {
-          ...{ content: event.content, at: event.at, startedAt: null, attempts: 0, waiting: null },
+          content: event.content,
+          at: event.at,
+          startedAt: null,
+          attempts: 0,
+          waiting: null,
         })
         return true
       default:
@@ -191,8 +199,11 @@ class TurnWalk {
       this.#found.push({ seq, span: this.#tool(call, since, at, error, value) })
     } else {
       const attributes = {
-        ...{ ...this.#common, [names.tool]: plainName(call.content.name), [names.callId]: call.content.callId },
-        ...{ [names.waitKind]: kind, [names.status]: status },
+        ...this.#common,
+        [names.tool]: plainName(call.content.name),
+        [names.callId]: call.content.callId,
+        [names.waitKind]: kind,
+        [names.status]: status,
       }
       const name = plainName(call.content.name)
       const error = status === 'expired' ? 'expired' : null
@@ -213,7 +224,11 @@ class TurnWalk {
     const attempt = call.attempts > 1 ? { [names.attempt]: call.attempts } : {}
     const told = contentOf(this.#log.content, { [names.toolArguments]: args, [names.toolResult]: result ?? null })
     return spanOf({
-      ...{ operation: operations.tool, name: plainName(name), startAt, endAt, error },
+      operation: operations.tool,
+      name: plainName(name),
+      startAt,
+      endAt,
+      error,
       attributes: { ...this.#common, [names.tool]: plainName(name), [names.callId]: callId, ...attempt, ...told },
     })
   }
@@ -309,7 +324,9 @@ function chat(
   const name = plainName(modelId)
   const isShown = message && !withheld.has(message.content.messageId)
   const attributes = {
-    ...{ ...common, [names.provider]: plainName(provider), [names.requestModel]: name },
+    ...common,
+    [names.provider]: plainName(provider),
+    [names.requestModel]: name,
     ...(message
       ? { [names.responseModel]: name, [names.finishReasons]: [plainName(message.content.finishReason)] }
       : {}),

@@ -126,8 +126,10 @@ export function statsIn(
     const known = models.get(name) ?? { model: name, calls: 0, inputTokens: 0, outputTokens: 0 }
     const [input, output] = [inputTokens ?? 0, outputTokens ?? 0]
     models.set(name, {
-      ...{ model: name, calls: known.calls + 1 },
-      ...{ inputTokens: known.inputTokens + input, outputTokens: known.outputTokens + output },
+      model: name,
+      calls: known.calls + 1,
+      inputTokens: known.inputTokens + input,
+      outputTokens: known.outputTokens + output,
     })
     bucket.tokens += input + output
   }
@@ -137,13 +139,18 @@ export function statsIn(
     { createdAt: inbox.oldestAt ?? now, resolvedAt: Number.POSITIVE_INFINITY },
   ])
   return {
-    ...{ at: now, bucketMs, buckets: buckets.map((bucket) => bucket.done(oldestWait(bucket.at + bucketMs))) },
+    at: now,
+    bucketMs,
+    buckets: buckets.map((bucket) => bucket.done(oldestWait(bucket.at + bucketMs))),
     models: [...models.values()].sort((one, other) => tokensOf(other) - tokensOf(one)).slice(0, mostNamed),
     errors: [...errors]
       .map(([code, total]) => ({ code, count: total }))
       .sort((one, other) => other.count - one.count)
       .slice(0, mostNamed),
-    ...{ inbox, nodes, storeBytes, isPartial },
+    inbox,
+    nodes,
+    storeBytes,
+    isPartial,
     expiry: { overdue: expiry.overdue, lagMs: expiry.oldestDueAt === null ? 0 : Math.max(0, now - expiry.oldestDueAt) },
   }
 }

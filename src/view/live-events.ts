@@ -96,7 +96,10 @@ export function appendDelta(drafts: readonly Draft[], event: DeltaEvent): readon
   const known = drafts.find((draft) => draft.messageId === messageId)
   if (n !== (known?.n ?? 0) + 1) return drafts
   const draft: Draft = {
-    ...{ turnId, messageId, n, parts: appended(known?.parts ?? [], pieceOf(event)) },
+    turnId,
+    messageId,
+    n,
+    parts: appended(known?.parts ?? [], pieceOf(event)),
     ...(attempt === undefined ? {} : { attempt }),
   }
   if (known) return drafts.map((candidate) => (candidate === known ? draft : candidate))

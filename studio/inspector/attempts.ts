@@ -17,7 +17,10 @@ export function attemptSpans(calls: readonly ModelCallSummary[]): Map<string, At
     const { timeToFirstTokenMs } = usageOf(call)
     const detail = [attempt > 1 ? `attempt ${attempt}` : '', error ?? ''].filter(Boolean).join(': ')
     const span: AttemptSpan = {
-      ...{ name: modelId ?? provider ?? 'model', from, to: call.at, turnRef: call.turnRef },
+      name: modelId ?? provider ?? 'model',
+      from,
+      to: call.at,
+      turnRef: call.turnRef,
       status:
         call.status === 'ok' || call.status === 'complete'
           ? 'ok'

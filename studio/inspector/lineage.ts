@@ -66,8 +66,11 @@ export function forkTree(line: Line, records: readonly ForkRecord[]): ForkNode {
       .sort((a, b) => parentOf.get(a)!.at - parentOf.get(b)!.at || (a < b ? -1 : 1))
       .map(node)
     return {
-      ...{ id, title: record?.title ?? null, at: parentOf.get(id)?.at ?? null },
-      ...{ lastSeq: record?.lastSeq ?? null, forks },
+      id,
+      title: record?.title ?? null,
+      at: parentOf.get(id)?.at ?? null,
+      lastSeq: record?.lastSeq ?? null,
+      forks,
     }
   }
   return node(root)
@@ -93,7 +96,8 @@ export function exchangesAfter(events: readonly LogEvent[], seq: number): Exchan
     else if (!hidden.has(event.content.messageId)) turn.answered.push(texts(event.content.parts))
   }
   return [...turns.values()].map(({ seq: first, asked, answered }) => ({
-    ...{ seq: first, asked: asked.join('\n').trim() },
+    seq: first,
+    asked: asked.join('\n').trim(),
     answered: answered.filter((text) => text !== '').join('\n\n'),
   }))
 }

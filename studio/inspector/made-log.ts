@@ -16,8 +16,15 @@ export const wrote = (turnId: string, messageId: string, text: string, more: obj
   [
     'assistant_msg',
     {
-      ...{ turnId, messageId, seen: 0, parts: [{ type: 'text', text }], model: { provider: 'acme', modelId: 'm1' } },
-      ...{ usage: {}, finishReason: 'stop', status: 'complete', ...more },
+      turnId,
+      messageId,
+      seen: 0,
+      parts: [{ type: 'text', text }],
+      model: { provider: 'acme', modelId: 'm1' },
+      usage: {},
+      finishReason: 'stop',
+      status: 'complete',
+      ...more,
     },
   ] as const
 
@@ -25,8 +32,17 @@ export const called = (turnId: string, callId: string, name: string, more: objec
   [
     'tool_call',
     {
-      ...{ turnId, callId, providerCallId: callId, name, args: { order: 'o-17' }, executor: 'server', gated: false },
-      ...{ ifInterrupted: 'report', timeoutMs: null, expiresInMs: null, ...more },
+      turnId,
+      callId,
+      providerCallId: callId,
+      name,
+      args: { order: 'o-17' },
+      executor: 'server',
+      gated: false,
+      ifInterrupted: 'report',
+      timeoutMs: null,
+      expiresInMs: null,
+      ...more,
     },
   ] as const
 

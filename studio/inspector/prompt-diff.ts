@@ -45,7 +45,11 @@ export function promptDiff(before: readonly PromptMessage[], now: readonly Promp
   const lines = [...now.slice(0, common).map(same), ...middle, ...now.slice(now.length - tail).map(same)]
   const count = (change: PromptLine['change']): number => lines.filter((line) => line.change === change).length
   return {
-    ...{ lines, added: count('added'), removed: count('removed'), changed: count('changed'), common },
+    lines,
+    added: count('added'),
+    removed: count('removed'),
+    changed: count('changed'),
+    common,
     brokenAt: common < before.length ? common : null,
   }
 }

@@ -272,8 +272,21 @@ class Folding {
     const known = this.#turns.get(turnId)
     if (known) return known
     const turn: Turn = {
-      ...{ turnId, seq, lastSeq: seq, from: at, to: null, status: 'running', reason: null, said: '', who: '' },
-      ...{ isCut: true, spans: [], marks: [], isOpened: true, readyAt: at, step: 0 },
+      turnId,
+      seq,
+      lastSeq: seq,
+      from: at,
+      to: null,
+      status: 'running',
+      reason: null,
+      said: '',
+      who: '',
+      isCut: true,
+      spans: [],
+      marks: [],
+      isOpened: true,
+      readyAt: at,
+      step: 0,
     }
     this.#turns.set(turnId, turn)
     this.#current ??= turn

@@ -52,8 +52,14 @@ export function TimeSlider({ id, last }: { id: string; last: number }) {
   }
   const press = (event: KeyboardEvent): void => {
     const to = {
-      ...{ ArrowLeft: shown - 1, ArrowDown: shown - 1, ArrowRight: shown + 1, ArrowUp: shown + 1 },
-      ...{ PageDown: shown - 10, PageUp: shown + 10, Home: 1, End: last },
+      ArrowLeft: shown - 1,
+      ArrowDown: shown - 1,
+      ArrowRight: shown + 1,
+      ArrowUp: shown + 1,
+      PageDown: shown - 10,
+      PageUp: shown + 10,
+      Home: 1,
+      End: last,
     }[event.key]
     if (to === undefined) return
     event.preventDefault()

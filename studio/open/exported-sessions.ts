@@ -3,8 +3,12 @@ import { sessionStory } from '../flows/session-steps.ts'
 import type { ExportedConversation, ExportedTenant } from './read-export.ts'
 
 const statuses: Readonly<Record<string, RemoteSession['status']>> = {
-  ...({ active: 'running', waiting: 'waiting', sleeping: 'sleeping', idle: 'dormant' } as const),
-  ...({ done: 'done', failed: 'failed' } as const),
+  active: 'running',
+  waiting: 'waiting',
+  sleeping: 'sleeping',
+  idle: 'dormant',
+  done: 'done',
+  failed: 'failed',
 }
 
 /** The sessions of a file, newest first. */
@@ -20,7 +24,14 @@ export function sessionsOf({
 function rowOf(log: ExportedConversation): RemoteSession {
   const { id, owner, title, parent, lastSeq, createdAt, updatedAt, status } = log.record
   return {
-    ...{ id, owner, title, parent, lastSeq, createdAt, updatedAt, flow: flowOf(log) },
+    id,
+    owner,
+    title,
+    parent,
+    lastSeq,
+    createdAt,
+    updatedAt,
+    flow: flowOf(log),
     status: statuses[status] ?? 'dormant',
     waiting: questionsOf(log).length,
   }
@@ -32,7 +43,11 @@ export function sessionStatus(log: ExportedConversation): RemoteFlowStatus {
   const suspensions = questionsOf(log)
   const { id, status } = rowOf(log)
   return {
-    ...{ id, status, suspensions, wakeAt: null, pending: suspensions[0]?.tag ?? null },
+    id,
+    status,
+    suspensions,
+    wakeAt: null,
+    pending: suspensions[0]?.tag ?? null,
     result: ended?.status === 'done' ? ended.result : null,
   }
 }

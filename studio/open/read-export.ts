@@ -133,7 +133,10 @@ class Reading {
     const id = text(record, 'id')
     const childOf = record['childOf']
     this.#tenant().conversations.set(id, {
-      ...{ record: recordIn(record, events), settings: json(record, 'settings'), events, modelCalls },
+      record: recordIn(record, events),
+      settings: json(record, 'settings'),
+      events,
+      modelCalls,
       childOf: typeof childOf === 'string' ? childOf : null,
     })
   }
@@ -195,11 +198,14 @@ function modelCallIn(line: Fields): RemoteModelCall {
   const status = json(line, 'status')
   const meta = json(line, 'meta')
   return {
-    ...{ turnRef: text(line, 'turnRef'), at: whole(line, 'at') },
+    turnRef: text(line, 'turnRef'),
+    at: whole(line, 'at'),
     latencyMs: typeof line['latencyMs'] === 'number' ? line['latencyMs'] : null,
     summaryVersion: typeof line['summaryVersion'] === 'number' ? line['summaryVersion'] : null,
     status: typeof status === 'string' ? status : 'unknown',
-    ...{ model: json(line, 'model'), usage: json(line, 'usage'), evictions: json(line, 'evictions') },
+    model: json(line, 'model'),
+    usage: json(line, 'usage'),
+    evictions: json(line, 'evictions'),
     renderedContext: json(line, 'renderedContext'),
     meta: typeof meta === 'object' && meta !== null && !Array.isArray(meta) ? meta : null,
   } as RemoteModelCall

@@ -229,8 +229,8 @@ export const leaseMutants: readonly Mutant[] = [
     edits: [
       {
         file: 'src/engine/lease/lease-keeper.ts',
-        find: ' && now.nowMs - nowMs < leaseMs',
-        replace: ' && nowMs > 0',
+        find: ' && now.nowMs - askedAt.nowMs < leaseMs',
+        replace: ' && now.nowMs > 0',
       },
     ],
     killedBy: [
@@ -245,8 +245,8 @@ export const leaseMutants: readonly Mutant[] = [
     edits: [
       {
         file: 'src/engine/lease/lease-keeper.ts',
-        find: 'now.monotonicMs - monotonicMs < leaseMs && ',
-        replace: 'monotonicMs <= now.monotonicMs && ',
+        find: 'now.monotonicMs - askedAt.monotonicMs < leaseMs && ',
+        replace: 'askedAt.monotonicMs <= now.monotonicMs && ',
       },
     ],
     killedBy: [

@@ -68,8 +68,8 @@ const planted: readonly (readonly [name: string, file: string, find: string, rep
   [
     'two tools at once lose what the first added',
     'src/engine/turn/settle-state.ts',
-    'await this.#withState(after, outcome)',
-    'await this.#withState(state, outcome)',
+    'await this.#withState(after, outcome, state.lastSeq)',
+    'await this.#withState(state, outcome, state.lastSeq)',
     atOnce,
   ],
   [

@@ -143,8 +143,8 @@ export const trustMutants: readonly Mutant[] = [
     edits: [
       {
         file: 'src/engine/lease/worker.ts',
-        find: 'isUsed ? null : lease, expected.hintedSeq)',
-        replace: 'isUsed ? null : lease)',
+        find: 'isOver ? null : lease, expected.hintedSeq)',
+        replace: 'isOver ? null : lease)',
       },
     ],
     killedBy: [resting('what another writer appends before it is resumed is not missed')],

@@ -82,8 +82,14 @@ export class NodeHeartbeat {
     const { holder, maxConcurrentTurns, warnOfStore } = this.#node
     try {
       const drain = await this.#nodes!.beat({
-        ...{ holder, version: packageVersion, works: this.#options.works, capacity: maxConcurrentTurns },
-        ...{ agents: this.#agents, agentCount: this.#agents.length, everyMs: this.#everyMs, drain: this.#drain },
+        holder,
+        version: packageVersion,
+        works: this.#options.works,
+        capacity: maxConcurrentTurns,
+        agents: this.#agents,
+        agentCount: this.#agents.length,
+        everyMs: this.#everyMs,
+        drain: this.#drain,
       })
       this.#isKnown = true
       const isNews = drain?.at !== this.#drain?.at

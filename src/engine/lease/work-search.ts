@@ -159,7 +159,8 @@ export class WorkSearch {
     const skipped = this.#skipped.toSkip()
     const held = this.#worker.held().map((ref) => ({ ...ref, seq: null }))
     const taken = await this.#claims.takeDue({
-      ...{ agents: this.#agents, limit },
+      agents: this.#agents,
+      limit,
       ...(only ? { except: skipped, only } : { except: [...skipped, ...held] }),
     })
     if (only && only.length > room) this.#worker.onFull()

@@ -68,7 +68,13 @@ export class LiveSender {
   watch(node: string, { tenant, id }: ConversationRef, isNew: boolean): void {
     const key = conversationKey(tenant, id)
     const known = this.#watched.get(key) ?? {
-      ...{ tenant, id, nodes: new Map(), items: [], waiting: 0, epoch: 0, place: null },
+      tenant,
+      id,
+      nodes: new Map(),
+      items: [],
+      waiting: 0,
+      epoch: 0,
+      place: null,
     }
     const watcher = known.nodes.get(node)
     if (!watcher && (this.#announced >= mostAnnounced || known.nodes.size >= mostNodes)) return

@@ -357,7 +357,11 @@ async function waitingCall(store: TenantStore, event: LogEvent): Promise<Waiting
   const shown = event.type === 'suspension' ? event.content.prompt : prompt
   const ownKind = event.type === 'suspension' ? event.content.kind : kind
   return {
-    ...{ ...asked, tool, args, isOpen, expiresAt: isOpen ? expiresAt : null },
+    ...asked,
+    tool,
+    args,
+    isOpen,
+    expiresAt: isOpen ? expiresAt : null,
     kind: ownKind as WaitingCall['kind'],
     prompt: shown,
     ...(event.type === 'suspension' ? noticeIn(event, notice) : {}),

@@ -83,7 +83,8 @@ function rowOf(call: AuditedCall, attempt: AttemptReport, isFull: boolean, redac
     turnRef,
     renderedContext: isFull ? (JSON.parse(promptJson(rendered)) as Json) : null,
     model: {
-      ...{ ...model, attempt: attempt.attempt },
+      ...model,
+      attempt: attempt.attempt,
       ...(error === undefined ? {} : { error: redact(error) }),
       ...(warnings.length > 0 ? { warnings } : {}),
     },

@@ -103,7 +103,11 @@ async function postHooks(
   if (firstPostHook(context) === undefined) return null
   const { messageId, parts, model, usage, finishReason } = outcome
   const assistantMessage = {
-    ...{ messageId, parts, model, usage, finishReason },
+    messageId,
+    parts,
+    model,
+    usage,
+    finishReason,
     text: parts.map((part) => (part.type === 'text' ? part.text : '')).join(''),
     calls: outcome.calls.map(({ callId, name, args }) => ({ callId, name, args })),
     ...(outcome.object === undefined ? {} : { object: outcome.object }),

@@ -154,7 +154,10 @@ function told(conversation: string, turn: string, outcome: TurnOutcome | null): 
   }
   if (outcome.status === 'waiting') {
     const pending = outcome.pending.map(({ callId, round, kind, tool, description, prompt, doneBefore }) => ({
-      ...{ callId, round, kind, tool },
+      callId,
+      round,
+      kind,
+      tool,
       ...(description === undefined ? {} : { description }),
       prompt,
       ...(doneBefore ? { doneBefore } : {}),
@@ -170,7 +173,8 @@ function told(conversation: string, turn: string, outcome: TurnOutcome | null): 
   return {
     content: [{ type: 'text', text: textWithEnd(text, early) }],
     structuredContent: {
-      ...{ ...about, text: outcome.text },
+      ...about,
+      text: outcome.text,
       ...(early === null ? {} : { finishReason: early }),
       ...object,
       ...reason,

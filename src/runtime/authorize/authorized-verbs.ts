@@ -66,7 +66,8 @@ export function authorizedVerbs({ open, absent, conversationOf, gate, cursors }:
       const judged = {
         read: (page: Page) => read(open, { ...rest, ...page } as Given),
         allows: async (item: Item) => (await allows(item)) && (text === undefined || hasText(item, text)),
-        ...{ cursors, use: JSON.stringify([name, tenant, who]) },
+        cursors,
+        use: JSON.stringify([name, tenant, who]),
       }
       const bounds = { limit, ...(maxBytes === undefined ? {} : { maxBytes }) }
       return judgedPage(judged, { ...bounds, ...(before === undefined ? {} : { before }) })

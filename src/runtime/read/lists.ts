@@ -304,17 +304,15 @@ export function listedSession(record: ConversationRecord, given: PerdureError | 
   const { id, owner, title, parent, lastSeq, createdAt, updatedAt, quarantine, unreadable, waiting } = record
   const { problem } = listedConversation(record, given)
   return {
-    ...{
-      id,
-      owner,
-      flow: flowOfAgent(record.agent) ?? '',
-      status: sessionStatusOf(record.status),
-      title,
-      parent,
-      lastSeq,
-      createdAt,
-      updatedAt,
-    },
+    id,
+    owner,
+    flow: flowOfAgent(record.agent) ?? '',
+    status: sessionStatusOf(record.status),
+    title,
+    parent,
+    lastSeq,
+    createdAt,
+    updatedAt,
     ...(waiting === undefined ? {} : { waiting }),
     ...(quarantine ? { quarantine } : {}),
     ...(unreadable ? { unreadable } : {}),

@@ -35,7 +35,8 @@ export const tenantRoutes: readonly Route[] = [
     query: object({
       after: { ...text, description: 'Like the header last-event-id, which takes precedence.' },
       watch: {
-        ...{ ...text, maxLength: 6_000 },
+        ...text,
+        maxLength: 6_000,
         description:
           'A JSON object of at most 8 conversation ids, each with a seq or event id to continue after, or null for a snapshot.',
       },

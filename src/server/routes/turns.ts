@@ -21,7 +21,9 @@ const pageOfCalls = 50
 const longestMs = 3_155_760_000_000
 const key = { ...text, description: 'A repeated key repeats the answer: a retry gets `accepted` again.' }
 const digest = {
-  ...{ type: 'string', minLength: 64, maxLength: 64 },
+  type: 'string',
+  minLength: 64,
+  maxLength: 64,
   description:
     'The `digest` of the item that was shown. When the call has other arguments, that is `arguments_changed`.',
 }

@@ -44,7 +44,8 @@ export function figures(
   }
   const newestFirst = (one: { at: number }, other: { at: number }) => other.at - one.at
   return {
-    ...{ now, storeBytes: null },
+    now,
+    storeBytes: null,
     events: events.sort(newestFirst).slice(0, mostFigures.events),
     modelCalls: modelCalls.sort(newestFirst).slice(0, mostFigures.modelCalls),
     inbox: { waiting, oldestAt: waiting === 0 ? null : oldestAt },

@@ -266,7 +266,9 @@ export class Database {
     const { directConnectionString = null, connectTimeoutMs } = this.#options
     if (directConnectionString === null) return migrate(pool, this.#options)
     const direct = new pg.Pool({
-      ...{ connectionString: directConnectionString, max: 1, connectionTimeoutMillis: connectTimeoutMs },
+      connectionString: directConnectionString,
+      max: 1,
+      connectionTimeoutMillis: connectTimeoutMs,
     })
     direct.on('connect', (client) => client.on('error', () => {}))
     direct.on('error', (error) => this.#options.logger.debug('an idle connection to Postgres broke', { error }))

@@ -79,7 +79,13 @@ export function createConversation(
 ): number {
   const owner = inheritedOwner(db, tenant, attrs) ?? attrs.owner ?? null
   return insertConversation(db, tenant, id, {
-    ...{ kind: 'conversation', agent: null, status: 'idle', settings: '{}', fsmState: null, title: null, parent: null },
+    kind: 'conversation',
+    agent: null,
+    status: 'idle',
+    settings: '{}',
+    fsmState: null,
+    title: null,
+    parent: null,
     ...attrs,
     owner,
     childOf: attrs.childOf ?? null,

@@ -151,8 +151,17 @@ function list(db: Database): NodeState[] {
     const lease = leases.get(holder) ?? { held: 0, nextLapseAt: null }
     leases.delete(holder)
     return {
-      ...{ holder, version, works: row.works === 1, capacity, agents: JSON.parse(row.agents) as string[], agentCount },
-      ...{ ...lease, startedAt, seenAt, isSilent: now - seenAt > silentAfterBeats * everyMs, drain: drainIn(row) },
+      holder,
+      version,
+      works: row.works === 1,
+      capacity,
+      agents: JSON.parse(row.agents) as string[],
+      agentCount,
+      ...lease,
+      startedAt,
+      seenAt,
+      isSilent: now - seenAt > silentAfterBeats * everyMs,
+      drain: drainIn(row),
     }
   })
   return [...states, ...[...leases].map(([holder, lease]) => ({ ...unknownNode, holder, ...lease }))].slice(

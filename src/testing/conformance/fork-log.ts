@@ -165,14 +165,12 @@ export function forkLog({ describe, test, expect, refused }: Suite): void {
       const waiting = { kind: 'flow', status: 'pending', executor: 'human', name: 'suspend', prompt: null }
       const rowAt = (copy: string, seq: number, at: number) => ({
         ...waiting,
-        ...{
-          id: `flow:${copy}:${seq}`,
-          conversationId: copy,
-          round: seq,
-          args: seq - 1,
-          createdAt: at,
-          expiresAt: null,
-        },
+        id: `flow:${copy}:${seq}`,
+        conversationId: copy,
+        round: seq,
+        args: seq - 1,
+        createdAt: at,
+        expiresAt: null,
       })
       await store.fork('flow', 'early', { at: 3 })
       expect(await store.pendingToolCalls('early')).toMatchObject([

@@ -8,7 +8,11 @@ const day = 24 * 60 * minute
 const nothing = { done: 0, skipped: 0, failed: 0, report: null, cursor: null }
 
 const newJob = (id: string, more: Partial<NewJob> = {}): NewJob => ({
-  ...{ id, tenant: 'default', action: 'cancel', who: 'ann', spec: { force: false } },
+  id,
+  tenant: 'default',
+  action: 'cancel',
+  who: 'ann',
+  spec: { force: false },
   ...more,
 })
 
@@ -28,7 +32,10 @@ export function jobs({ describe, test, testTwoStores, testReopening, expect, ref
       const spec = { filter: { text: 'a\0b', '__proto__ ': 1 }, odd: '\ud83d\ude00' }
       const job = await jobs.start(newJob('one', { spec }), day)
       expect(job).toEqual({
-        ...{ ...newJob('one', { spec }), state: 'running', createdAt: job.createdAt, finishedAt: null },
+        ...newJob('one', { spec }),
+        state: 'running',
+        createdAt: job.createdAt,
+        finishedAt: null,
         ...nothing,
       })
       expect(await jobs.start(newJob('one', { action: 'retry' }), day)).toEqual(job)

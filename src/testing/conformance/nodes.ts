@@ -3,8 +3,14 @@ import { userMsg } from './event-builders.ts'
 import type { Bench, Suite } from './suite.ts'
 
 const worker: NodeBeat = {
-  ...{ holder: 'worker', version: '1.2.3', works: true, capacity: 256 },
-  ...{ agents: ['ann', 'flow:refund'], agentCount: 2, everyMs: 3_000, drain: null },
+  holder: 'worker',
+  version: '1.2.3',
+  works: true,
+  capacity: 256,
+  agents: ['ann', 'flow:refund'],
+  agentCount: 2,
+  everyMs: 3_000,
+  drain: null,
 }
 const api: NodeBeat = { ...worker, holder: 'api', works: false }
 

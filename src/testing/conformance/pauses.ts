@@ -159,16 +159,14 @@ export function pauses({ describe, test, testReopening, testTwoStores, expect, r
       await steering.resume({ agent: 'ann' }, { who: 'ops/bob' })
       await steering.resume({ agent: 'ann' }, { who: 'ops/bob' })
       await store.nodes?.beat({
-        ...{
-          holder: 'w',
-          version: '1',
-          works: true,
-          capacity: 1,
-          agents: [],
-          agentCount: 0,
-          everyMs: 1_000,
-          drain: null,
-        },
+        holder: 'w',
+        version: '1',
+        works: true,
+        capacity: 1,
+        agents: [],
+        agentCount: 0,
+        everyMs: 1_000,
+        drain: null,
       })
       await store.nodes?.drain('w', { ...ada, drainMs: 1 })
       await store.nodes?.drain('w', { who: 'ops/bob', drainMs: 1 })
