@@ -33,6 +33,20 @@ function headingsOf(document: string): string[] {
   })
 }
 
+test('what the documents in the package link to is in the package', () => {
+  const { files } = JSON.parse(readFileSync('package.json', 'utf8')) as { readonly files: readonly string[] }
+  const packed = [...files, 'README.md', 'LICENSE', 'package.json']
+  const isPacked = (path: string) => packed.some((entry) => path === entry || path.startsWith(`${entry}/`))
+  const missing = documents.filter(isPacked).flatMap((document) =>
+    [...readFileSync(document, 'utf8').matchAll(/\]\(([^)\s#]+)[^)]*\)/g)]
+      .map((match) => match[1]!)
+      .filter((link) => !/^https?:/.test(link) && !isPacked(join(dirname(document), link).replace(/\/$/, '')))
+      .map((link) => `${document}: ${link}`),
+  )
+  expect(documents.filter(isPacked)).toContain('README.md')
+  expect(missing).toEqual([])
+})
+
 test.each(documents)('the scripts that %s names exist', (document) => {
   const { scripts } = JSON.parse(readFileSync('package.json', 'utf8'))
   const named = [...readFileSync(document, 'utf8').matchAll(/npm run (?:-s )?([a-z][a-z:-]*)/g)].map(
