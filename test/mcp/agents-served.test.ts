@@ -322,6 +322,25 @@ describe('who may do what', () => {
   })
 })
 
+test('a client that may not approve sees what waits, and neither of its ways to answer counts', async () => {
+  const { url, runtime, paid } = await serveDesk({
+    authorize: ({ scope, action }: { readonly scope: { readonly user?: string }; readonly action: string }) =>
+      scope.user !== 'bot' || action !== 'approve',
+  } as never)
+  const { call } = await official(url, 'bot')
+  const { inputRequests, requestState } = await call('desk', { message: 'refund' })
+  const inputResponses = { [Object.keys(inputRequests)[0]!]: { action: 'accept', content: { approve: true } } }
+  expect(await call('desk', { message: 'refund' }, { inputResponses, requestState })).toMatchObject({ isError: true })
+  const [item] = (await call('list_waiting', {}))['structuredContent'].items
+  const { conversationId: conversation, callId, round } = item
+  expect(await call('answer_waiting', { conversation, callId, round, value: true })).toMatchObject({ isError: true })
+  expect(paid).toEqual([])
+  const chat = runtime.as(createScope({ user: 'ann' })).conversation(conversation)
+  await chat.approve({ callId, round })
+  expect(await chat.outcome()).toMatchObject({ status: 'completed' })
+  expect(paid).toEqual([500])
+})
+
 test('a state is worth nothing in another tenant, and no more than once in its own', async () => {
   const { url, paid } = await serveDesk(
     {},
