@@ -19,7 +19,7 @@ export class ChannelValues {
   readonly #generations = new Lru<number>({ entries: 10_000 })
   readonly #ends = new Lru<EventPlace>({ entries: 1_000 })
 
-  /** Where the log of a thread ended when it was last read or appended to. Null: nothing is remembered of it. */
+  /** Where the log of a thread ended when it was last read or appended to. Null: not remembered. */
   endOf({ threadId }: ThreadLog): EventPlace | null {
     return this.#ends.get(threadId) ?? null
   }

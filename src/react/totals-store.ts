@@ -6,7 +6,7 @@ import { type LiveStatus, LiveStore, statusOf } from './live-store.ts'
 
 /** How much there is, as far as the caller may see it. */
 export type TotalsSnapshot = {
-  /** Null until they have been read, and where there are none: `authorize` judges rows one by one. Then `status` is `live`. */
+  /** Null until they have been read, and if `authorize` judges rows one by one, because then there are none; `status` is then `live`. */
   readonly totals: Totals | null
   readonly status: LiveStatus
   readonly error: unknown

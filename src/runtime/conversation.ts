@@ -146,7 +146,7 @@ type EditedArgs<Call> = Call extends { readonly tool: infer Name extends string;
     : Args
   : unknown
 
-/** What `outcome.object` is: of the `output` that was sent along, else of the agent's. */
+/** The type of `outcome.object`: that of the `output` sent with the message, else of the agent's. */
 export type OutputOf<A extends Agent, Out> = Out extends Schema
   ? SchemaOutput<Out>
   : Out extends false

@@ -76,7 +76,7 @@ export class HeldLeases {
   add(held: Held): void {
     const key = keyOf(held)
     const earlier = this.#byConversation.get(key)
-    // Of two claims under way at once, the first may be answered last: its lease is the second's by then.
+    // The first of two concurrent claims may be answered last; the lease then already belongs to the second.
     if (earlier !== undefined && earlier > held.epoch) return
     if (earlier !== undefined) this.#byEpoch.delete(earlier)
     this.#byConversation.set(key, held.epoch)

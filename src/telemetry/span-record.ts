@@ -23,7 +23,7 @@ export type Spans = {
   readonly links: readonly string[]
   /** The work since the last rest, with what was called in it. Null when only waits have ended. */
   readonly work: SpanRecord | null
-  /** What was going on over a rest: waits for people, child agents. Beside the work, not in it. */
+  /** What happened while the turn or session rested: waits for people, child agents. Recorded beside the work, not inside it. */
   readonly beside: readonly SpanRecord[]
 }
 

@@ -138,7 +138,7 @@ const askSupplier = defineTool({
   run: () => 'Numbers below 5000 have the old switch. We send new ones.',
 })
 
-/** As many tokens as a model would count, roughly: the figures of the examples differ, as they do in life. */
+/** Roughly the tokens that a model would count, so that the figures of the examples differ as real ones do. */
 function counted(prompt: LanguageModelV4Prompt, step: Exclude<Step, string>): Step {
   const tokensIn = (value: object): number => Math.ceil(JSON.stringify(value).length / 4)
   return { ...step, usage: { inputTokens: tokensIn(prompt), outputTokens: tokensIn(step) } }

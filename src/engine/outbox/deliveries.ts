@@ -296,7 +296,7 @@ function placeOf({ subscriber, tenant, conversationId, seq }: Delivery): object 
   return { subscriber, tenant, id: conversationId, seq }
 }
 
-/** The types of events that a commit records for these topics. Which of them are told is decided when they are read. */
+/** The types of events that a commit records for these topics. Which of them are delivered is decided when they are read. */
 export function typesOf(topics: readonly SubscriberTopic[]): EventType[] {
   return topics.flatMap((topic) => (topic === 'waiting' ? (['suspension', 'flow_opened'] as const) : [topic]))
 }

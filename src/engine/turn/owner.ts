@@ -51,7 +51,7 @@ export class Owner extends LogOwner {
   readonly children: ChildCalls
   readonly missingTools: MissingTools
   readonly pauses: PauseCheck
-  /** Null where no code of the application rebuilds scopes: then none can be missing. */
+  /** Null if the application has no function that rebuilds scopes, because then none can be missing. */
   readonly scopes: ScopeCheck | null
   #workingSet: WorkingSet
   #cached: Standing | null

@@ -4,7 +4,7 @@ import { isNotPaused, isSuspect, isTenantPaused, nowMs } from './columns.ts'
 /** For a row under the alias c: sessions, children and turns that are being cancelled are under no limit. */
 const passes = "(c.terminating OR c.child_of IS NOT NULL OR c.kind = 'flow')"
 
-/** For a row under the alias c: it holds a slot. Read by the index of what is held, which has a row for each place on all nodes. */
+/** Whether the row with the alias `c` holds a slot. Uses the index of held rows, which has a row for each place on all nodes. */
 export const holdsSlot = `c.holder IS NOT NULL AND c.holder <> '${quarantineHolder}' AND c.leased_until > ${nowMs} AND c.kind = 'conversation'`
 
 /** The agent and the tenant as one value. Names have no control characters, so the tenants of an agent are next to each other, and in their order. */
