@@ -79,7 +79,7 @@ export function useDraft(id: string, messageId: string): Draft | null {
 
 /** A list as it is now. */
 export type UsedList<Item> = ListSnapshot<Item> & {
-  /** Reads the next page, and keeps it up to date from then on. */
+  /** Reads the next page, and keeps it up to date from then on. Rejects when it could not be read: what is shown stays, and another call tries again. */
   loadMore(): Promise<void>
   /** Reads the list again at once. */
   reload(): Promise<void>
