@@ -58,6 +58,7 @@ async function runCommandLine(words: readonly string[], output: Output): Promise
 function tellError(error: unknown, output: Output): void {
   output.error(error)
   const code = PerdureError.isInstance(error) ? error.code : null
+  if (code === 'force_needed') output.note('On the command line that is the option --force.')
   if (code !== 'unauthenticated' && code !== 'operator_only') return
   const name = code === 'operator_only' ? "PERDURE_OPERATOR_TOKEN to an operator's" : 'PERDURE_TOKEN'
   output.note(`Set ${name}, or pass --token-file of a server on this machine, with --url as it is in that file.`)

@@ -47,6 +47,7 @@ describe.each(ways)('on a %s', (way) => {
     const refused = await perdure(onIt('retry', id))
     expect(refused.code).not.toBe(0)
     expect(refused.stderr).toContain('force: true')
+    expect(refused.stderr).toContain('that is the option --force')
     expect(await perdure(onIt('retry', id, '--force'))).toMatchObject({ code: 0 })
     const { stdout } = await perdure(onIt('inbox'))
     const [row] = stdout.split('\n').filter((line) => line.startsWith(`${id} `))

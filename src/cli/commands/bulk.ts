@@ -2,7 +2,7 @@ import { CommandLineError } from '../../base/errors/cli-errors.ts'
 import { silentLogger } from '../../base/logger.ts'
 import type { BulkJob, BulkRequest } from '../../runtime/bulk/bulk-request.ts'
 import { type Bulk, bulkVerbs } from '../../runtime/bulk/bulk-verbs.ts'
-import { command, countOf, type ExitCode, exitCodes } from '../command.ts'
+import { command, counted, countOf, type ExitCode, exitCodes } from '../command.ts'
 import type { Output } from '../output.ts'
 import { openStore } from '../target/open-store.ts'
 import { storeArgs, targetArgs, userNameOf } from '../target/target-args.ts'
@@ -42,7 +42,8 @@ export const bulk = command({
   ],
   async run({ args, output }) {
     const { action, stop } = args
-    if (action !== undefined && stop !== undefined) throw new CommandLineError('--stop is for no action', 'bulk')
+    if (action !== undefined && stop !== undefined)
+      throw new CommandLineError('--stop names a job that runs; leave out the action', 'bulk')
     const { store } = await openStore(args, { logger: silentLogger, expiry: false })
     try {
       const verbs = bulkVerbs(store)
@@ -51,7 +52,9 @@ export const bulk = command({
       const request = requestOf(action, args)
       if (args['dry-run']) {
         const count = await verbs.count(request)
-        output.result(count, () => [`${count.isPartial ? 'At least ' : ''}${count.matches} match.`])
+        output.result(count, () => [
+          `The job is for ${count.isPartial ? 'at least ' : ''}${counted(count.matches, 'conversation')}.`,
+        ])
         return exitCodes.ok
       }
       const job = await verbs.start({ ...request, who: userNameOf(args) })

@@ -47,7 +47,7 @@ export const note = command({
   ],
   run: ({ args, output }) =>
     withTarget(args, output, async (target) => {
-      const data = args.data === undefined ? null : await readValue('the data', args.data)
+      const data = args.data === undefined ? null : await readValue('The data', args.data)
       const noted = await target.conversation(args.conversation).note(args.name, data)
       output.result(noted, () => [`Noted as event ${noted.seq}.`])
       return exitCodes.ok
@@ -85,7 +85,7 @@ export const retry = command({
       const { conversation, turn, key, force } = args
       const options = { ...(key === undefined ? {} : { key }), ...(force ? { force } : {}) }
       const sent = await target.conversation(conversation).retry(turn, options)
-      output.result(sent, () => [`Tried again, as turn ${sent.turnId}.`])
+      output.result(sent, () => [`Sent again, as turn ${sent.turnId}.`])
       return exitCodes.ok
     }),
 })

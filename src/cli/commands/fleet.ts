@@ -45,7 +45,7 @@ export const work = command({
         throw new CommandLineError(`--state is '${state}', and must be due, held or quarantined`, 'work')
       const page = { state, limit: countOf('limit', args.limit) ?? 50, ...(args.agent ? { agent: args.agent } : {}) }
       const found = await fleet.work(page)
-      output.result({ work: found }, () => workLines(found, output))
+      output.result({ work: found }, () => workLines(found, state, output))
       return exitCodes.ok
     }),
 })
@@ -74,7 +74,7 @@ export const pause = command({
       const target = targetIn(args, 'pause')
       if (target) {
         const paused = await fleet.pause(target, byOf(args))
-        output.result(paused, () => [`${textOf(paused.target)} is paused.`])
+        output.result(paused, () => [`The ${textOf(paused.target)} is paused.`])
         return exitCodes.ok
       }
       const pauses = await fleet.pauses()
@@ -93,7 +93,7 @@ export const resume = command({
       const target = targetIn(args, 'resume')
       if (!target) throw new CommandLineError('Name what to resume: --agent, --tenant or --conversation', 'resume')
       const resumed = await fleet.resume(target, byOf(args))
-      output.result({ resumed }, () => [`${textOf(target)} ${resumed ? 'is resumed' : 'was not paused'}.`])
+      output.result({ resumed }, () => [`The ${textOf(target)} ${resumed ? 'is resumed' : 'was not paused'}.`])
       return resumed ? exitCodes.ok : exitCodes.failed
     }),
 })
@@ -122,7 +122,9 @@ export const drain = command({
         ...byOf(args),
         drainMs: countOf('within', args.within) ?? 10_000,
       })
-      output.result({ draining }, () => [draining ? `'${args.node}' drains.` : `There is no node '${args.node}'.`])
+      output.result({ draining }, () => [
+        draining ? `'${args.node}' drains.` : `There is no node '${args.node}'. List them with: perdure nodes`,
+      ])
       return draining ? exitCodes.ok : exitCodes.failed
     }),
 })
@@ -156,8 +158,8 @@ function nodeLines(found: readonly NodeState[], { colours, width }: Shown): Line
   return table(['NODE', 'VERSION', 'STATE', 'HELD', 'SEEN', 'AGENTS'].map(colours.bold), rows, width)
 }
 
-function workLines(found: readonly ShownWork[], { colours, width }: Shown): Line[] {
-  if (found.length === 0) return ['There is nothing.']
+function workLines(found: readonly ShownWork[], asked: WorkState, { colours, width }: Shown): Line[] {
+  if (found.length === 0) return [`Nothing is ${asked}.`]
   const rows = found.map(({ tenant, id, agent, state, at, lease, lapses, pause: paused }) => [
     ...[`${tenant}/${id}`, agent ?? '', paused ? `${state}, paused` : state, ago(at)],
     ...[lease?.holder ?? '', lapses === 0 ? '' : String(lapses)],
