@@ -136,6 +136,8 @@ function lateAnswer(clock: Clock = systemClock) {
         if (isFirst) await heard.promise
         return outcome
       },
+      // What lapses is taken by the other one.
+      claimDue: async () => [],
     },
     {},
     clock,
