@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { existsSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -68,14 +69,19 @@ describe('a chat on a store', { timeout: 60_000 }, () => {
     'refuses to begin where no code could answer, and says where to find some (%s)',
     async (agent) => {
       const cwd = lives.folder()
-      const { code, stderr } = await perdure(['chat', 'c1', ...agent, '--store', 'other.db'], { cwd, stdin: 'hello' })
+      const without = ['chat', 'c1', ...agent, '--store', 'other.db']
+      const missing = await perdure(without, { cwd, stdin: 'hello' })
+      expect(missing.code).toBe(5)
+      expect(missing.stderr).toContain('Check the path, or name the config of its agents with --config')
+      expect(existsSync(join(cwd, 'other.db'))).toBe(false)
+      const beside = ['--store', 'other.db', '--config', 'perdure.config.ts', '--json']
+      expect((await perdure(['chat', 'c2', ...agent, ...beside], { cwd, stdin: 'hello' })).code).toBe(0)
+      const { code, stderr } = await perdure(without, { cwd, stdin: 'hello' })
       expect(code).toBe(2)
       expect(stderr).toMatch(
         /^error The conversation 'c1' does not exist yet, and there is no config here with an agent/,
       )
       expect(stderr).toContain('name one with --config, or a running server with --url. Run: perdure chat --help')
-      const beside = ['chat', 'c1', ...agent, '--store', 'other.db', '--config', 'perdure.config.ts', '--json']
-      expect((await perdure(beside, { cwd, stdin: 'hello' })).code).toBe(0)
     },
   )
 

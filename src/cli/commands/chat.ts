@@ -50,7 +50,7 @@ type ChatArgs = TargetArgs & {
 async function runChat(args: ChatArgs, output: Output, signal: AbortSignal): Promise<void> {
   const data = args.data === undefined ? {} : { data: parseJson('--data', args.data) }
   const screen = new Screen(output.isJson ? { write: () => true } : process.stdout, output.colours)
-  const target = await openTarget(args, output, { work: true, create: true, logger: screenLogger(screen) })
+  const target = await openTarget(args, output, { work: true, create: 'with_config', logger: screenLogger(screen) })
   try {
     const id = args.id ?? `chat-${uuidV7().slice(-8)}`
     const agent = await agentOf(target, id, args.agent)

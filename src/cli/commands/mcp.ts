@@ -35,7 +35,7 @@ export const mcp = command({
         const states = stateSigner(createSigner(target.secret))
         await serveMcpStdio({ client: target, agents, states, waitMs }, signal)
       },
-      { work: true, create: true },
+      { work: true, create: 'with_config' },
     )
     return exitCodes.ok
   },

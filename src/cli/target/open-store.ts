@@ -17,8 +17,8 @@ export type OpenedStore = {
 
 export type OpenStoreOptions = {
   readonly logger?: Logger
-  /** Creates a missing file. Commands that only read must not. Default: false. */
-  readonly create?: boolean
+  /** Creates a missing file; 'with_config': only if a config counts, whose agents can write to it. Commands that only read must not. Default: false. */
+  readonly create?: boolean | 'with_config'
   /** False: an open store neither expires calls nor migrates by itself. Default: true. */
   readonly expiry?: boolean
 }
@@ -43,7 +43,8 @@ export async function openStore(
     }
   }
   if (!existsSync(location)) {
-    if (!create) throw new StoreMissingError(`There is no store at '${location}'`, advice(loaded))
+    const mayCreate = create === 'with_config' ? loaded !== null : create
+    if (!mayCreate) throw new StoreMissingError(`There is no store at '${location}'`, advice(loaded, create))
     const folder = dirname(location)
     await unlessUnwritable(folder, 'name another place for the store', () => makeFolder(folder))
   }
@@ -51,7 +52,8 @@ export async function openStore(
   return { store: sqliteStore({ path: location, ...options }), place: location, loaded }
 }
 
-function advice(loaded: LoadedConfig | null): string {
+function advice(loaded: LoadedConfig | null, create: OpenStoreOptions['create']): string {
+  if (create === 'with_config') return 'Check the path, or name the config of its agents with --config'
   return loaded ? 'Run: perdure serve, which creates it' : 'Check the path; a program that uses the store creates it'
 }
 
