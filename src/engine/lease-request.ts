@@ -1,5 +1,6 @@
 import type { FsmState } from '../log/fsm-state.ts'
 import type { Change } from '../store/change.ts'
+import type { Fork } from '../store/claim-due.ts'
 import type { ConversationRef } from '../store/records.ts'
 import type { SlotLimit } from '../store/slots.ts'
 import type { WorkingSet } from '../store/working-sets.ts'
@@ -30,8 +31,11 @@ type Committed = { readonly ok: boolean; readonly epoch?: number; readonly limit
 /** The log as a commit left it that opened a turn where none was open or queued, and the cached state that the commit wrote. */
 export type CommittedLog = { readonly workingSet: WorkingSet; readonly cached: FsmState }
 
-/** A lease that came with a commit, and the moment at which the commit asked for it. */
-export type GrantedLease = { readonly epoch: number; readonly askedAt: Moment; readonly known: CommittedLog | null }
+/** What came with a lease, so that it is not read. `fork`: what a claim of due work says of it; without it, that has to be read. */
+export type Brought = { readonly known: CommittedLog | null; readonly fork?: Fork | null }
+
+/** A lease that came with a commit or a claim of due work, and the moment at which that asked for it. */
+export type GrantedLease = Brought & { readonly epoch: number; readonly askedAt: Moment }
 
 /** A moment by both clocks of the machine. The one that never goes back may stand still while the machine sleeps; the other does not. */
 export type Moment = { readonly monotonicMs: number; readonly nowMs: number }

@@ -17,6 +17,7 @@ import {
 import { callPosition } from '../log/fold-call.ts'
 import type { CallState, TurnState } from '../log/state.ts'
 import { checkId } from '../store/checks.ts'
+import type { Fork } from '../store/claim-due.ts'
 import type { ConversationRef } from '../store/records.ts'
 import { readRecord } from '../store/rows.ts'
 import type { TenantStore } from '../store/store.ts'
@@ -119,8 +120,13 @@ export type Forker = { readonly who: string; readonly at: number }
 export async function forkerOf(store: Pick<TenantStore, 'getConversation'>, id: string): Promise<Forker | null> {
   const record = await readRecord(store, id)
   const at = record?.parent?.at
-  const who = record?.owner ?? system
-  return at === undefined || who === system ? null : { who, at }
+  return at === undefined ? null : forkerIn({ at, owner: record?.owner ?? null })
+}
+
+/** The same, from what a claim has told of the row. */
+export function forkerIn(fork: Fork | null): Forker | null {
+  const who = fork?.owner ?? system
+  return fork === null || who === system ? null : { who, at: fork.at }
 }
 
 export function isCopied({ firstSeq }: Pick<TurnState, 'firstSeq'>, forker: Forker | null): forker is Forker {

@@ -29,6 +29,9 @@ export type DueClaim = {
 /** A conversation that a claim leaves alone until its log is longer than `seq`; however long it is, where `seq` is null. */
 export type SkippedConversation = ConversationRef & { readonly seq: number | null }
 
+/** What a fork goes on with: the last event that was copied, and who owns it. */
+export type Fork = { readonly at: number; readonly owner: string | null }
+
 /** A due conversation that a claim found free. */
 export type ClaimedDue =
   | (ConversationRef & {
@@ -40,6 +43,8 @@ export type ClaimedDue =
       readonly lastSeq: number
       /** Its row is damaged: the process cannot work on it, and must release it. Null: it is readable. */
       readonly problem: ConversationUnreadableError | null
+      /** Null where it is no fork. */
+      readonly fork: Fork | null
     })
   /** The lapse that this claim found was one too many. */
   | (ConversationRef & { readonly type: 'quarantined' })
@@ -77,15 +82,15 @@ export function dueClaims(driver: Driver, leases: HeldLeases): (input: DueClaim)
 function claimedDue({ type, tenant, epoch, lapses, row }: ClaimedRow): ClaimedDue {
   const { id, agent, lastSeq } = row
   if (type === 'quarantined') return { type, tenant, id }
-  return { type, tenant, id, epoch, lapses, agent: agent!, lastSeq, problem: problemOf(row) }
+  return { type, tenant, id, epoch, lapses, agent: agent!, lastSeq, ...readRow(row) }
 }
 
-function problemOf(row: ReadConversation): ConversationUnreadableError | null {
+function readRow(row: ReadConversation): Pick<Extract<ClaimedDue, { type: 'taken' }>, 'problem' | 'fork'> {
   try {
-    decodeConversation(row)
-    return null
+    const { parent, owner } = decodeConversation(row)
+    return { problem: null, fork: parent?.at === undefined ? null : { at: parent.at, owner } }
   } catch (error) {
-    return error as ConversationUnreadableError
+    return { problem: error as ConversationUnreadableError, fork: null }
   }
 }
 

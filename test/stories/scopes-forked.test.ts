@@ -6,6 +6,7 @@ import { defineTool } from '../../src/define/define-tool.ts'
 import { createScope, type Scope, systemScope } from '../../src/define/scope.ts'
 import type { Authorize } from '../../src/runtime/authorize/authorize.ts'
 import type { Runtime } from '../../src/runtime/runtime.ts'
+import type { Store, TenantStore } from '../../src/store/store.ts'
 import { scriptedModel } from '../../src/testing/scripted-model.ts'
 import { overStores, type StoryContext } from './over-stores.ts'
 import { onlyPendingOf } from './pending-of.ts'
@@ -20,7 +21,7 @@ const authorize: Authorize = ({ scope, action, conversation }) =>
 const userOf = (scope: Scope): string | undefined => (scope as { readonly user?: string }).user
 
 /** A bank whose transfers wait for approval, with a desk that asks it. Tells for whom each call acts, with what, and who approved. */
-function bank(story: StoryContext, expiresInMs?: number) {
+function bank(story: StoryContext, expiresInMs?: number, options: object = {}) {
   const seen: unknown[] = []
   const transfer = defineTool({
     name: 'transfer',
@@ -58,7 +59,8 @@ function bank(story: StoryContext, expiresInMs?: number) {
       return (await verbs.agent('bank', { message: 'look' })).status
     },
   })
-  const runtime = story.start({ agents: [clerk, desk], flows: [flow], authorize, pollMs: 20 }) as unknown as Runtime
+  const settings = { agents: [clerk, desk], flows: [flow], authorize, pollMs: 20, ...options }
+  const runtime = story.start(settings) as unknown as Runtime
   const as = (user: string) => runtime.as(createScope({ user, tenant: 'acme' }))
   const chat = (user: string, id: string, agent = 'bank') => as(user).conversation(id, { agent }) as never as Chat
   return { seen, runtime, as, chat, flow }
@@ -82,6 +84,21 @@ overStores('what a fork has copied', (story) => {
       ['bob', 999, 'bob'],
       ['ann', 5, 'ann'],
     ])
+  })
+
+  test('acts for that user on a node that finds it due, which reads no row for it', async () => {
+    const store = story.openStore()
+    const { chat } = bank(story, undefined, { store, work: false })
+    const rows: string[] = []
+    const { seen } = bank(story, undefined, { store: tellingOfRows(story.reopen(store), rows) })
+    const anns = await chat('ann', 'c1').send('move it')
+    await onlyPendingOf(anns)
+    await chat('bob', 'c1').fork({ id: 'f1' })
+    const forked = chat('bob', 'f1')
+    const [copied] = (await forked.view()).pending
+    await forked.approve(copied!, { args: { cents: 999 } })
+    await until(async () => (await forked.view()).phase === 'idle')
+    expect([seen, rows]).toEqual([[['bob', 999, 'bob']], []])
   })
 
   test('runs no call that was approved before it: an approval counts once, however often it is forked', async () => {
@@ -176,3 +193,16 @@ overStores('what a fork has copied', (story) => {
     ])
   })
 })
+
+/** A store that notes the conversations whose rows are read. */
+function tellingOfRows(store: Store, rows: string[]): Store {
+  const forTenant = (tenant: string): TenantStore => {
+    const handle = store.forTenant(tenant)
+    const getConversation = (id: string) => {
+      rows.push(id)
+      return handle.getConversation(id)
+    }
+    return { ...handle, getConversation }
+  }
+  return { ...store, forTenant }
+}

@@ -33,7 +33,7 @@ function claiming(lapses: Record<string, number>) {
         if (found > 0 && places-- <= 0) return []
         if (found >= 5) return [{ type: 'quarantined', ...ref(id) }]
         epoch += 1
-        return [{ type: 'taken', ...ref(id), epoch, lapses: found, agent: 'a', lastSeq: 1, problem: null }]
+        return [{ type: 'taken', ...ref(id), epoch, lapses: found, agent: 'a', lastSeq: 1, problem: null, fork: null }]
       })
       .slice(0, limit)
   }

@@ -8,7 +8,7 @@ import { type ConversationRef, conversationKey } from '../../store/records.ts'
 import type { WakeHint } from '../../store/store.ts'
 import { workOnFlow } from '../flow/drive-flow.ts'
 import type { AskAgent } from '../flow/running-ops.ts'
-import type { CommittedLog, GrantedLease, LeaseRequest, Moment, WorkStarter } from '../lease-request.ts'
+import type { Brought, GrantedLease, LeaseRequest, Moment, WorkStarter } from '../lease-request.ts'
 import type { LogOwner } from '../log-owner.ts'
 import type { EngineNode } from '../node.ts'
 import { workOnConversation } from '../turn/drive.ts'
@@ -33,7 +33,7 @@ type Taken = {
 /** `hintedSeq`: the seq last heard of. `startedEpoch`: of the lease, given or claimed, that work was last begun under since the first of these commits. */
 type Expected = { commits: number; hintedSeq: number; startedEpoch: number }
 
-type Work = (lease: HeldLease, known: CommittedLog | null, entry: Taken) => Promise<void>
+type Work = (lease: HeldLease, brought: Brought, entry: Taken) => Promise<void>
 
 /** Finds conversations with something to do, takes them, and drives each until it can be let go. */
 export class Worker implements WorkStarter {
@@ -183,7 +183,7 @@ export class Worker implements WorkStarter {
     this.#taken.set(key, entry)
     this.#skipped.setProblem(ref, null)
     const letProcessEnd = this.#node.keepAlive.hold()
-    entry.done = this.#holding(ref, entry, work, lease?.known ?? null).finally(() => {
+    entry.done = this.#holding(ref, entry, work, lease ?? { known: null }).finally(() => {
       this.#taken.delete(key)
       this.#leases.lookForPostponed()
       this.#claims.leave(ref)
@@ -211,7 +211,7 @@ export class Worker implements WorkStarter {
 
   #workOf(ref: ConversationRef, name: string): Work | null {
     const agent = this.#node.agents.get(name)
-    if (agent) return (lease, known, entry) => this.#driveConversation(ref, agent, lease, known, entry)
+    if (agent) return (lease, brought, entry) => this.#driveConversation(ref, agent, lease, brought, entry)
     const isFlow = this.#node.flows.sessionAgents().includes(name)
     return isFlow ? (lease, _, entry) => this.#driveFlow(ref, lease, entry) : null
   }
@@ -271,14 +271,14 @@ export class Worker implements WorkStarter {
     await this.#shutdown?.takeAll()
   }
 
-  async #holding(ref: ConversationRef, entry: Taken, work: Work, known: CommittedLog | null): Promise<unknown> {
+  async #holding(ref: ConversationRef, entry: Taken, work: Work, brought: Brought): Promise<unknown> {
     try {
       entry.lease ??= await this.#claims.take(ref, entry.name)
       if (entry.lease !== null) {
         const expected = this.#expected.get(conversationKey(ref.tenant, ref.id))
         if (expected) expected.startedEpoch = Math.max(expected.startedEpoch, entry.lease.epoch)
         failpoint('lease.after_acquire')
-        await work(entry.lease, known, entry)
+        await work(entry.lease, brought, entry)
       }
       this.#skipped.unskip(ref)
       return undefined
@@ -318,10 +318,10 @@ export class Worker implements WorkStarter {
     ref: ConversationRef,
     agent: Agent,
     lease: HeldLease,
-    known: CommittedLog | null,
+    brought: Brought,
     entry: Taken,
   ): Promise<void> {
-    const forMs = await workOnConversation(this.#node, this, { ref, agent, lease, known }, (owner) => {
+    const forMs = await workOnConversation(this.#node, this, { ref, agent, lease, ...brought }, (owner) => {
       this.#shutdown?.remember(ref, agent.name)
       this.#own(entry, owner)
     })
@@ -372,13 +372,13 @@ export class Worker implements WorkStarter {
   }
 
   /** Resolves when the conversation is taken, or its lease was released because this process cannot work on it now. */
-  async #begin({ tenant, id, agent, epoch, askedAt, lastSeq, problem }: TakenDue): Promise<void> {
+  async #begin({ tenant, id, agent, epoch, askedAt, lastSeq, problem, fork }: TakenDue): Promise<void> {
     const ref = { tenant, id }
     if (problem) this.#skipped.addUnreadable(ref, lastSeq, problem)
     const taken = this.#taken.get(conversationKey(tenant, id))
     const isUnusable = taken || problem || this.#isClosed || this.#room <= 0 || this.#skipped.has(ref, lastSeq)
     if (!isUnusable) {
-      this.take(ref, agent, { epoch, askedAt, known: null }).catch((error) =>
+      this.take(ref, agent, { epoch, askedAt, known: null, fork }).catch((error) =>
         this.#node.logger.error('working on a conversation failed', { ...ref, error }),
       )
       return

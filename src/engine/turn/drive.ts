@@ -6,28 +6,27 @@ import type { Lease } from '../../store/lease.ts'
 import type { ConversationRef } from '../../store/records.ts'
 import { admitChild, parentCallOf } from '../child/child-calls.ts'
 import { childFamily } from '../child/child-family.ts'
-import type { CommittedLog, WorkStarter } from '../lease-request.ts'
+import type { Brought, WorkStarter } from '../lease-request.ts'
 import type { EngineNode } from '../node.ts'
-import { forkerOf } from '../scopes.ts'
+import { forkerIn, forkerOf } from '../scopes.ts'
 import { startTitle } from './background-calls.ts'
 import { Owner } from './owner.ts'
 import type { TurnContext } from './turn-context.ts'
 import { TurnTools } from './turn-tools.ts'
 import { mayCallModel } from './wait-for-account.ts'
 
-/** A conversation and the lease to work on it under. `known`: the log as the commit left it that brought the lease. */
-type Assignment = {
+/** A conversation, the lease to work on it under, and what came with that. */
+type Assignment = Brought & {
   readonly ref: ConversationRef
   readonly agent: Agent
   readonly lease: Lease
-  readonly known: CommittedLog | null
 }
 
 /** Drives a conversation under a lease until it can be released. Resolves with how long to leave it to other processes; 0 if there is no need. */
 export async function workOnConversation(
   node: EngineNode,
   worker: WorkStarter,
-  { ref, agent, lease, known: given }: Assignment,
+  { ref, agent, lease, known: given, fork }: Assignment,
   onOwner: (owner: Owner) => void,
 ): Promise<number> {
   const { tenant, id } = ref
@@ -44,7 +43,7 @@ export async function workOnConversation(
   const known = parent ? null : given
   const workingSet = known?.workingSet ?? (await workingSets.loadWhole(store, tenant, id))
   // What is known is a log whose last message opened the only turn that goes on: a fork has copied none of it.
-  const forker = known ? null : await forkerOf(store, id)
+  const forker = known ? null : fork === undefined ? await forkerOf(store, id) : forkerIn(fork)
   if (worker.isClosed) {
     await store.releaseLease(id, lease.epoch)
     return 0

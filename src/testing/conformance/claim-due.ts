@@ -24,9 +24,22 @@ export function claimDue({ describe, test, testTwoStores, testLeaping, expect }:
       ])
       const second = await store.claimDue(claim)
       expect(second).toMatchObject([
-        { type: 'taken', tenant: 'default', id: 'b', agent: 'support', lastSeq: 2, lapses: 0, problem: null },
+        {
+          type: 'taken',
+          tenant: 'default',
+          id: 'b',
+          agent: 'support',
+          lastSeq: 2,
+          lapses: 0,
+          problem: null,
+          fork: null,
+        },
       ])
       expect(await store.claimDue(claim)).toEqual([])
+      await store.fork('b', 'copy', { at: 1, owner: 'ann' })
+      await store.commit('copy', { events: [userMsg('again', 'turn-2')] })
+      const forked = { type: 'taken', id: 'copy', lastSeq: 2, fork: { at: 1, owner: 'ann' } }
+      expect(await store.claimDue(claim)).toMatchObject([forked])
       const epochs = [...first, ...second].map((one) => (one.type === 'taken' ? one.epoch : 0))
       expect(new Set(epochs).size).toBe(3)
     })

@@ -62,7 +62,8 @@ async function claimedOne(
   const { lapsed } = asked
   const given = actual.type === 'taken' ? actual.epoch : undefined
   const epoch = takeLease(world, { tenant: name, id, via, holder: who, ttlMs, lapsed }, at, given)
-  const { agent, events } = conversation
-  const rest = { agent, lastSeq: events.length, problem: null }
+  const { agent, events, owner, parent } = conversation
+  const fork = parent?.at === undefined ? null : { at: parent.at, owner }
+  const rest = { agent, lastSeq: events.length, problem: null, fork }
   world.same(actual, { type: 'taken', tenant: name, id, epoch, lapses: lapsed.length, ...rest }, 'claimDue')
 }
