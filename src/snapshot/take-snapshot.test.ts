@@ -41,3 +41,14 @@ test('a call that has not ended says the same, because it may be started after t
 test('a call that ended before it was started, and one that a person answers, say that they never were', () => {
   expect([told('server', [failed]), told('human')]).toEqual([null, null])
 })
+
+test('a turn has its options as long as it may go on, and not once it has ended or is being cancelled', () => {
+  const options = { maxSteps: 3 }
+  const asked: NewEvent = { type: 'user_msg', content: { turnId: 't', message: { parts: [] }, options, who: 'ann' } }
+  const cancelled: NewEvent = { type: 'cancel_requested', content: { turnId: 't', who: 'ann' } }
+  const ended: NewEvent = { type: 'turn_ended', content: { turnId: 't', status: 'completed' } }
+  const optionsAfter = (...events: NewEvent[]) =>
+    takeSnapshot({ state: foldEvents(tentative(events, 0)), origin: { summary: null } as never }).turns[0]?.options
+  expect(optionsAfter(asked)).toEqual(options)
+  expect([optionsAfter(asked, cancelled), optionsAfter(asked, ended)]).toEqual([undefined, undefined])
+})
