@@ -51,7 +51,7 @@ test.each([
 })
 
 test('all that is wrong is told at once, and the longest times are taken', () => {
-  expect(define({ name: '', on: [], run: null })).toThrow(/'name' .*'on' .*'run' /s)
+  expect(define({ name: '', agent: '', on: [], run: null })).toThrow(/'name' .*'agent' .*'on' .*'run' /s)
   expect(define({ timeoutMs: 86_400_000, retry: { baseMs: 1, maxMs: 86_400_000 } })).not.toThrow()
 })
 

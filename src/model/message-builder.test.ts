@@ -97,6 +97,11 @@ describe('parts of a message', () => {
       [{ type: 'text', text: 'x', providerMetadata: { p: { itemId: 'i' } } }],
     ],
     [
+      'an empty text is left out even if it has metadata, because providers refuse it',
+      [start('text', 'a', { p: { id: 'x' } }), end('text', 'a'), start('text', 'b'), delta('text', 'b', 'hi')],
+      [{ type: 'text', text: 'hi' }],
+    ],
+    [
       'metadata that is not JSON is left out',
       [delta('text', 'a', 'x', { p: 1n }), delta('text', 'a', 'y', 'nonsense'), delta('text', 'a', 'z', cyclic())],
       [{ type: 'text', text: 'xyz' }],

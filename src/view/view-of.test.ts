@@ -17,6 +17,7 @@ import {
 } from '../../test/log/story.ts'
 import type { NewEvent } from '../log/events.ts'
 import { emptyState } from '../log/state.ts'
+import { trimState } from '../log/trim-state.ts'
 import { nothingLive } from './live-events.ts'
 import { viewOf } from './view-of.ts'
 
@@ -174,4 +175,13 @@ describe('a turn that replaces others', () => {
       ['c3', undefined],
     ])
   })
+})
+
+test('a call of which only the beginning is shown names the events that have the rest: its own, its question, the answer and the result', () => {
+  const args = { text: 'x'.repeat(100_000) }
+  const asked = [called('c1', { gated: true, args }), suspended('c1', 'approval'), resolved('c1', 'approval')]
+  const events = [...calling.slice(0, 2), ...asked, started('c1'), succeeded('c1')]
+  const { messages } = viewOf('story', trimState(stateOf(events), 10_000))
+  const [call] = messages.at(-1)!.parts.filter((part) => part.type === 'call')
+  expect(call?.leftOut?.seqs).toEqual([3, 4, 5, 7])
 })

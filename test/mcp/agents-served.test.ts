@@ -116,12 +116,10 @@ describe('agents served to the official client', () => {
   test('are tools whose result has the conversation, which can be gone on with and read', async () => {
     const { url } = await serveDesk()
     const { client, call } = await official(url)
-    expect((await client.listTools()).tools.map(({ name }) => name)).toEqual([
-      'desk',
-      'cash',
-      'list_waiting',
-      'answer_waiting',
-    ])
+    const { tools } = await client.listTools()
+    expect(tools.map(({ name }) => name)).toEqual(['desk', 'cash', 'list_waiting', 'answer_waiting'])
+    // A client may ask its person first, because an answer lets tools run.
+    expect(tools.at(-1)?.annotations).toMatchObject({ destructiveHint: true, idempotentHint: true })
     const first = await call('desk', { message: 'hi' })
     expect(first).toMatchObject({
       content: [{ type: 'text', text: 'Hello.' }],

@@ -81,6 +81,14 @@ overStores('authorize of an answer', (story) => {
   })
 
   test.each([
+    [5_000, 'call_not_found'],
+    [7, 'invalid_answer'],
+  ])('tells only a caller who may decide that an answer decides nothing (%i cents: %s)', async (cents, code) => {
+    const { verbs, call } = await waiting(story, cents)
+    await expect(verbs.resolve('c', call, { approved: 'perhaps' })).rejects.toMatchObject({ code })
+  })
+
+  test.each([
     ['kind', { kind: 'elicitation' }],
     ['arguments', { args: { cents: 1 } }],
   ] as const)('takes kind and arguments from the log, also where the row has another %s', async (_, damage) => {

@@ -107,6 +107,23 @@ overStores('runtime.resolve', (story) => {
     expect(runs).toEqual([])
   })
 
+  test('is the only verb for every kind: approve and deny refuse questions, and answer refuses approvals', async () => {
+    const { agent, runs } = office()
+    const runtime = story.start({ agents: [agent] })
+    const chat = runtime.conversation('c1', { agent: 'office' })
+    const turn = await chat.send('go')
+    const [pay, ask, locate] = await pendingOf(turn)
+    const refused = { code: 'invalid_answer' }
+    for (const value of [true, { approved: true }])
+      await expect(chat.answer(pay as never, value)).rejects.toMatchObject(refused)
+    for (const call of [ask, locate]) {
+      await expect(chat.approve(call as never)).rejects.toMatchObject(refused)
+      await expect(chat.deny(call as never)).rejects.toMatchObject(refused)
+    }
+    expect(await pendingOf(turn)).toHaveLength(3)
+    expect(runs).toEqual([])
+  })
+
   test('knows only calls of the conversation that is named', async () => {
     const { agent } = office()
     const runtime = story.start({ agents: [agent] })

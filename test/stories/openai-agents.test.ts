@@ -141,6 +141,7 @@ test('a session keeps the newest items that it is told to, and refuses what is n
   const session = perdureSession(store, 's', { maxItems: 2 })
   await session.addItems(['a', 'b', 'c'].map(said))
   expect(textsOf(await session.getItems())).toEqual(['b', 'c'])
+  expect(textsOf(await perdureSession(store, 's', { maxItems: 1 }).getItems())).toEqual(['c'])
   const bytes = { type: 'message', role: 'user', content: [{ type: 'input_image', image: new Uint8Array(3) }] }
   await expect(session.addItems([bytes as never])).rejects.toMatchObject({ code: 'invalid_argument' })
   await expect(session.applyHistoryTransaction({ operationId: ' ', transaction: append('a') })).rejects.toMatchObject({

@@ -75,6 +75,16 @@ test('what a call did not use is given back, once', async () => {
   expect(await leftIn(open)).toEqual({ requests: 1, tokens: 1_900, minute: 1 })
 })
 
+test('each attempt at a call after the first is taken from the slice, too', async () => {
+  const open = openGate()
+  expect(await open.gate.enter(emptyState)).toBe(0)
+  const running = open.gate.begin()
+  running.onAttempt({ usage: {}, status: 'failed' })
+  running.onAttempt({ usage: { inputTokens: 80, outputTokens: 20 }, status: 'ok' })
+  running.end(true)
+  expect(await leftIn(open)).toMatchObject({ requests: 0, tokens: 1_900 })
+})
+
 test('a call of which the provider reports no usage counts as estimated if it was answered, else as nothing', async () => {
   const answered = openGate()
   await call(answered.gate, {})

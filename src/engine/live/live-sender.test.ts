@@ -30,7 +30,7 @@ function sending() {
     return all
   }
   const ref = { tenant: 'default', id: 'story' }
-  return { sender, say, told, ref, pass: (ms: number) => void (now += ms) }
+  return { sender, voice, say, told, ref, pass: (ms: number) => void (now += ms) }
 }
 
 test('a node that does not announce again is told nothing after a while', () => {
@@ -59,6 +59,18 @@ test('announcements are kept up to a bound, for one conversation and for all', (
   sender.watch('node-0', late, true)
   sender.attached(late.tenant, late.id)
   expect(sender.isWaiting).toBe(false)
+})
+
+test('what was sent does not count towards the bound of what waits', () => {
+  const { sender, voice, ref } = sending()
+  sender.watch('a', ref, true)
+  sender.take()
+  // In all, more than may wait at once.
+  for (let n = 0; n < 600; n++) {
+    voice.emit({ type: 'tool_progress', callId: 'c1', payload: 'x'.repeat(30_000) }, 0)
+    // The progress itself, and not the whole of what is live.
+    expect(sender.take()?.[0]?.messages.join('')).toMatch(/^\["l","default","story",1,\[\["p",0,"c1","x+"\]\]\]$/)
+  }
 })
 
 test('2,000 deltas that come before they are taken are one message', () => {

@@ -119,6 +119,23 @@ test('a start whose commit may have been made is proven under the lease, and run
   expect(await types()).toEqual(whole)
 })
 
+test('a commit that does not tell its time has the log read before what it starts', async () => {
+  const { agent, runs } = acting()
+  const { owner, pass, context, types } = await owningConversation(agent, [said('t1')])
+  const commit = context.store.commit.bind(context.store)
+  context.store.commit = async (...given) => {
+    const { at: _, ...result } = (await commit(...given)) as { at?: number; ok: true; seq: number }
+    return result
+  }
+  const driving = drive(owner)
+  await pass(0)
+  expect(runs).toHaveLength(1)
+  runs[0]!.resolve('acted')
+  await pass(50)
+  await driving
+  expect([await types(), runs.length]).toEqual([whole, 1])
+})
+
 test('a start whose commit was not made is committed again, and run once', async () => {
   const { agent, runs } = acting()
   const { owner, pass, meddle, types } = await owningConversation(agent, [said('t1')])

@@ -81,6 +81,11 @@ test('arguments that are too large become a result, and are cut', async () => {
   expect(encode(call).length).toBeLessThan(20_000)
 })
 
+test.each(['', 'x'])('arguments are cut between characters, so that providers still take them (%j)', async (before) => {
+  const call = await prepare(defineTool(pay), JSON.stringify({ note: before + '😀'.repeat(1_000_000) }))
+  expect((call.args as string).isWellFormed()).toBe(true)
+})
+
 test('arguments that fail the schema become a result that says where', async () => {
   const call = await prepare(defineTool({ ...pay, approval: 'required' }), '{"cents":"many"}')
   expect(call).toMatchObject({ args: { cents: 'many' }, gated: false, executor: 'server' })

@@ -251,6 +251,9 @@ describe('a call', () => {
     const nameFor = (provider: string) => render(events, { model: { provider, modelId: 'x' } })[1]?.content.at(-1)
     expect(nameFor('openai')).toMatchObject({ toolName: '3_d_', input: { input: 'not JSON' } })
     expect(nameFor('google.generative-ai')).toMatchObject({ toolName: '_3_d_' })
+    const usual = [said('t1'), replied('t1', 'm1', 1, { calls: ['c1'] }), called('c1'), succeeded('c1')]
+    const model = { provider: 'google.generative-ai', modelId: 'x' }
+    expect(render(usual, { model })[1]?.content.at(-1)).toMatchObject({ toolName: 'refund' })
   })
 
   test('that is stubbed keeps its pair', () => {

@@ -1,6 +1,6 @@
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { defaultLimits } from '../server-options.ts'
-import { checkMediaType, readBody } from './read-body.ts'
+import { bodyChunks, checkMediaType, readBody } from './read-body.ts'
 
 function sent(body: string | ReadableStream<Uint8Array> | null, headers: Record<string, string> = {}): Request {
   const all = { 'content-type': 'application/json', ...headers }
@@ -83,4 +83,16 @@ test('a body must be declared as what is expected, in UTF-8 if it says so', () =
   expect(() => checkMediaType(declared('application/json'), 'application/x-ndjson')).toThrow('application/x-ndjson')
   const undeclared = new Request('http://app.test/', { method: 'POST' })
   expect(() => checkMediaType(undeclared, 'application/json')).toThrow('application/json')
+})
+
+test('a body that is read in chunks leaves no timer behind, which would hold the process', async () => {
+  vi.useFakeTimers()
+  try {
+    const chunks: number[] = []
+    for await (const chunk of bodyChunks(sent(streamed(new Uint8Array(2), new Uint8Array(3))), 60_000))
+      chunks.push(chunk.length)
+    expect([chunks, vi.getTimerCount()]).toEqual([[2, 3], 0])
+  } finally {
+    vi.useRealTimers()
+  }
 })

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import type { Change } from '../change.ts'
 import { prepareChange } from '../prepare-change.ts'
+import type { SlotLimits } from '../slots.ts'
 import { commitQuery } from './commit-query.ts'
 
 const nameFor = (...changes: Change[]): string =>
@@ -28,4 +29,17 @@ test('statements with other parameters have other names', () => {
     (changes) => nameFor(...changes),
   )
   expect(new Set(names).size).toBe(names.length)
+})
+
+test('limits of one change are in the statement for all', () => {
+  const within = (limits: SlotLimits): Change => ({ ...leased, acquire: { holder: 'n1', ttlMs: 1_000, limits } })
+  const textFor = (...changes: Change[]) => {
+    const addressed = changes.map((change, n) => ({ tenant: 'default', id: `c${n}`, change: prepareChange(change) }))
+    return commitQuery('perdure', addressed, false).statement.text
+  }
+  const names = ['l_tenant_limit', 'l_agent_limit', 'l_account ', 'l_account_limit']
+  const namesIn = (text: string) => names.filter((name) => text.includes(name))
+  expect(namesIn(textFor(leased, within({})))).toEqual([])
+  expect(namesIn(textFor(leased, within({ tenant: 2 })))).toEqual(names)
+  expect(namesIn(textFor(within({ account: { name: 'a' } }), leased))).toEqual(names)
 })

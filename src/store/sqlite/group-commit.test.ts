@@ -36,6 +36,13 @@ test('a writer who awaits each commit gets a transaction for each', async () => 
   expect(run.mock.calls.filter(([sql]) => sql === 'COMMIT')).toHaveLength(2)
 })
 
+test('a store with nothing to write does nothing, so it neither holds the process nor takes its time', async () => {
+  await store.appendEvent('chat', titled('a'))
+  const scheduled = vi.spyOn(globalThis, 'setImmediate')
+  await new Promise((resolve) => setTimeout(resolve, 30))
+  expect(scheduled).not.toHaveBeenCalled()
+})
+
 test('a change sees those before it in its group', async () => {
   const seqs = await Promise.all(['a', 'b', 'c'].map((title) => store.appendEvent('chat', titled(title))))
   expect(seqs).toEqual([2, 3, 4])

@@ -146,6 +146,17 @@ export function limits({ describe, test, testTwoStores, expect }: Suite): void {
       expect(second).toEqual(first)
     })
 
+    testLimits('goes on after the last tenant that it served, also when it takes several', async ({ store }) => {
+      for (const tenant of ['acme', 'beta', 'gamma', 'zeta'])
+        for (const n of [1, 2, 3]) await begin(store, tenant, `c${n}`, 'support')
+      for (let round = 0; round < 3; round++) {
+        const served: string[] = []
+        for (const limit of [2, 2])
+          served.push(...(await store.claimDue({ ...claim, limit })).map(({ tenant }) => tenant))
+        expect([...served].sort()).toEqual(['acme', 'beta', 'gamma', 'zeta'])
+      }
+    })
+
     testLimits('takes no more than there are slots, and a tenant at its limit holds up no other', async ({ store }) => {
       for (const id of ['a1', 'a2', 'a3', 'a4']) await begin(store, 'acme', id, 'support')
       for (const id of ['b1', 'b2', 'b3']) await begin(store, 'beta', id, 'sales')
