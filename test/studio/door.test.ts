@@ -8,10 +8,12 @@ import { createHandler, toNodeListener } from 'perdure/server'
 import { scriptedModel } from 'perdure/testing'
 import { expect, test } from 'vitest'
 import { rawRequest } from '../server/raw-request.ts'
-import { openStudio, sharedBrowser, studioTest } from './open-studio.ts'
-import { studioPage, userCookie } from './studio-page.ts'
+import { openStudio } from './open-studio.ts'
+import { openedPages, studioTest } from './opened-pages.ts'
+import { userCookie } from './studio-page.ts'
 
 const studio = openStudio({ agents: [defineAgent({ name: 'support', model: scriptedModel('The secret of acme.') })] })
+const pages = openedPages()
 const assets = readdirSync(join(import.meta.dirname, '..', '..', 'dist', 'studio', 'assets'))
 const script = assets.find((name) => /^index-.*\.js$/.test(name))!
 
@@ -28,18 +30,37 @@ studioTest('the start of the studio is the inbox', async () => {
   await page.waitForURL('**/studio/inbox')
 })
 
-studioTest.fails('a script that the page did not bring is refused, and fails the test', async () => {
-  const page = await studio.open('/inbox')
+studioTest('a script that the page did not bring is refused, and reported to its test', async () => {
+  const { page, context, problems, takeProblems } = await pages.open(studio.url)
+  await page.goto(`${studio.url}/studio/inbox`)
   await page.evaluate(() => {
     const script = document.createElement('script')
     script.textContent = 'document.title = "taken"'
     document.body.append(script)
   })
+  await expect.poll(() => problems.join('\n')).toMatch(/content security policy: script-src-elem blocked inline/)
+  expect(await page.title()).not.toBe('taken')
+  await expect.poll(() => problems).toHaveLength(2)
+  await context.close()
+  expect(takeProblems().filter((problem) => problem.startsWith('console: '))).toHaveLength(1)
 })
 
-studioTest.fails('a request to another origin fails the test', async () => {
-  const page = await studio.open('/inbox')
+studioTest('a request to another origin is refused, and reported to its test', async () => {
+  const { page, context, problems, takeProblems } = await pages.open(studio.url)
+  await page.goto(`${studio.url}/studio/inbox`)
   await page.evaluate(() => fetch('http://localhost:1/').catch(() => {}))
+  await expect.poll(() => problems.join('\n')).toContain('content security policy: connect-src blocked')
+  await page.goto('http://localhost:1/').catch(() => {})
+  await expect.poll(() => problems.join('\n')).toContain('request to http://localhost:1/')
+  await context.close()
+  takeProblems()
+})
+
+studioTest.fails('what is reported fails the test', async () => {
+  const page = await studio.open('/inbox')
+  const told = page.waitForEvent('console')
+  await page.evaluate(() => console.error('reported'))
+  await told
 })
 
 studioTest(
@@ -55,21 +76,20 @@ studioTest(
     const server = createServer(app)
     await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve))
     const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-    const { page, context, problems } = await studioPage(await sharedBrowser(), origin)
-    try {
+    const close = (): void => {
+      handler.close()
+      server.closeAllConnections()
+      server.close()
+    }
+    await pages.during({ close }, async () => {
+      const { page, context } = await pages.open(origin)
       await context.addCookies([{ name: 'app', value: '1', url: origin }])
       const listed = page.waitForResponse((response) => new URL(response.url()).pathname === '/api/agents/inbox')
       await page.goto(`${origin}/api/agents/studio/inbox`)
       expect((await listed).status()).toBe(200)
       await page.getByRole('link', { name: /^Flows/ }).click()
       expect(page.url()).toBe(`${origin}/api/agents/studio/flows`)
-      expect(problems).toEqual([])
-    } finally {
-      await context.close()
-      handler.close()
-      server.closeAllConnections()
-      server.close()
-    }
+    })
   },
 )
 

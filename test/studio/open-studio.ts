@@ -4,12 +4,13 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createClient } from 'perdure/client'
-import type { Browser, Page } from 'playwright-core'
-import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
-import { whichBrowser } from '../support/browser/find-browser.ts'
-import { launchBrowser, noBrowser } from '../support/browser/launch-browser.ts'
-import { type PageOptions, type StudioPage, studioPage, userCookie } from './studio-page.ts'
+import type { Page } from 'playwright-core'
+import { afterAll, beforeAll } from 'vitest'
+import { openedPages } from './opened-pages.ts'
+import { type PageOptions, userCookie } from './studio-page.ts'
 import { type StudioServer, type StudioWorld, startServer } from './studio-server.ts'
+
+export { studioTest } from './opened-pages.ts'
 
 /*
  * Tests of the studio in a real browser, against a real server over SQLite:
@@ -26,6 +27,8 @@ import { type StudioServer, type StudioWorld, startServer } from './studio-serve
  * `studio.open('/inbox', { user: 'eve', width: 390, dark: true })` opens it for another person, on a phone, in the dark. After each test its
  * pages are closed, and the test fails for every error in a console, violation of the content security policy, uncaught
  * error and request to another origin; `expected: [/status of 409/]` names those that the test causes on purpose.
+ *
+ * A test with a server of its own uses `openedPages`, which closes the pages before it ends the server.
  *
  * To kill the server, run it in a process of its own: `openStudio({ module: new URL('./my-world.ts', import.meta.url) })`, where the module exports
  * `world` (the agents and flows). Then `await studio.kill()` is SIGKILL, and `await studio.start()` starts it again on the same port and file.
@@ -51,24 +54,10 @@ export type Studio = {
   start(): Promise<void>
 }
 
-const found = whichBrowser()
-if (!found) console.warn(`Skipped: ${noBrowser}`)
-
-/** Skipped, with a warning, on machines without a browser. */
-export const studioTest = found ? test : test.skip
-
-/** Shared by all files that this process runs. It ends with the process. */
-let browser: Promise<Browser> | null = null
-
-export function sharedBrowser(): Promise<Browser> {
-  browser ??= launchBrowser(found)
-  return browser
-}
-
 export function openStudio(world: StudioWorld | { readonly module: URL }): Studio {
   let folder = ''
   let running: Running | null = null
-  let opened: StudioPage[] = []
+  const pages = openedPages()
 
   async function start(port?: number): Promise<void> {
     const place = { storeFile: join(folder, 'studio.db'), ...(port !== undefined && { port }) }
@@ -78,12 +67,6 @@ export function openStudio(world: StudioWorld | { readonly module: URL }): Studi
   beforeAll(async () => {
     folder = mkdtempSync(join(tmpdir(), 'perdure-studio-'))
     await start()
-  })
-  afterEach(async () => {
-    const closing = opened
-    opened = []
-    for (const { context } of closing) await context.close()
-    expect(closing.flatMap(({ problems }) => problems)).toEqual([])
   })
   afterAll(async () => {
     await running?.stop()
@@ -106,10 +89,9 @@ export function openStudio(world: StudioWorld | { readonly module: URL }): Studi
       return createClient({ url: url(), headers: { cookie } })
     },
     async open(path, options) {
-      const one = await studioPage(await sharedBrowser(), url(), options)
-      opened.push(one)
-      await one.page.goto(`${url()}/studio${path}`)
-      return one.page
+      const { page } = await pages.open(url(), options)
+      await page.goto(`${url()}/studio${path}`)
+      return page
     },
     async kill() {
       await running!.kill()

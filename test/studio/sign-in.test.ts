@@ -5,32 +5,21 @@ import { createRuntime, createScope, defineAgent, memoryStore, type Scope } from
 import { type ServeOptions, type Server, serve } from 'perdure/server'
 import { scriptedModel } from 'perdure/testing'
 import type { Page } from 'playwright-core'
-import { afterAll, afterEach, beforeAll, expect } from 'vitest'
-import { sharedBrowser, studioTest } from './open-studio.ts'
-import { type StudioPage, studioPage } from './studio-page.ts'
+import { afterAll, beforeAll, expect } from 'vitest'
+import { openedPages, studioTest } from './opened-pages.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'perdure-sign-in-'))
 const localTokenFile = join(folder, 'server.json')
 const store = memoryStore()
 const runtime = createRuntime({ agents: [defineAgent({ name: 'support', model: scriptedModel('Hello.') })], store })
 let server: Server
-let opened: StudioPage[] = []
+const pages = openedPages()
 
 const start = (options: ServeOptions = {}): Promise<Server> =>
   serve(runtime, { studio: true, port: 0, localTokenFile, upkeep: { store }, ...options })
 
 beforeAll(async () => {
   server = await start()
-})
-/** Before the server they look at ends, or they report a connection that was refused. */
-async function closePages(): Promise<void> {
-  for (const { context } of opened) await context.close()
-}
-afterEach(async () => {
-  await closePages()
-  const problems = opened.flatMap((one) => one.problems)
-  opened = []
-  expect(problems).toEqual([])
 })
 afterAll(async () => {
   await server.close({ drainMs: 0 })
@@ -48,10 +37,9 @@ async function restart(): Promise<void> {
 
 /** A page without cookies, as a stranger has it. */
 async function stranger(url: string, expected: RegExp[] = []): Promise<Page> {
-  const one = await studioPage(await sharedBrowser(), url, { expected })
-  await one.context.clearCookies()
-  opened.push(one)
-  return one.page
+  const { page, context } = await pages.open(url, { expected })
+  await context.clearCookies()
+  return page
 }
 
 const signedIn = (page: Page) => page.getByRole('navigation', { name: 'Pages' })
@@ -207,7 +195,7 @@ studioTest('a session that another tab opens while this one finds out about its 
       }),
   )
   await restart()
-  await expect.poll(() => asked, { timeout: 20_000 }).toBe(1)
+  await expect.poll(() => asked).toBe(1)
   // Others are refused meanwhile.
   await page.getByRole('link', { name: 'Conversations' }).click()
   const other = await page.context().newPage()
@@ -216,7 +204,7 @@ studioTest('a session that another tab opens while this one finds out about its 
   expect(asked).toBe(1)
   release()
   const { token } = await tokensOf(other)
-  await expect.poll(async () => (await tokensOf(page)).token, { timeout: 10_000 }).toBe(token)
+  await expect.poll(async () => (await tokensOf(page)).token).toBe(token)
   await page.getByText('There are no conversations yet.').waitFor()
   await page.evaluate(() => document.dispatchEvent(new Event('went-on')))
   expect(await isShown).toBe(false)
@@ -256,7 +244,7 @@ studioTest(
       authenticate: (request) =>
         request.headers.get('cookie')?.includes('session=1') ? (createScope({ user: 'ada' }) as Scope) : null,
     })
-    try {
+    await pages.during({ close: () => app.close({ drainMs: 0 }) }, async () => {
       const page = await stranger(app.url, [/net::ERR_INCOMPLETE/])
       await page.goto(app.studioUrl()!)
       await page.getByText('Sign in to the application that serves this page').waitFor()
@@ -269,10 +257,7 @@ studioTest(
         body: '{"code":"x"}',
       })
       expect(refused.status).toBe(404)
-    } finally {
-      await closePages()
-      await app.close({ drainMs: 0 })
-    }
+    })
   },
 )
 

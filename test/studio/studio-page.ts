@@ -18,6 +18,8 @@ export type StudioPage = {
   readonly context: BrowserContext
   /** What went wrong so far: errors, violations of the content security policy, requests to other origins. */
   readonly problems: readonly string[]
+  /** Those so far, which the test is about: they are not held against it any more. */
+  takeProblems(): string[]
 }
 
 /** The cookie that `authenticate` of the test server reads. */
@@ -56,5 +58,5 @@ export async function studioPage(browser: Browser, url: string, options: PageOpt
     if (message.type() === 'error') report(`console: ${message.text()} (${message.location().url})`)
   })
   context.on('weberror', (thrown) => report(`the page threw: ${thrown.error().stack ?? String(thrown.error())}`))
-  return { page: await context.newPage(), context, problems }
+  return { page: await context.newPage(), context, problems, takeProblems: () => problems.splice(0) }
 }
