@@ -14,10 +14,13 @@ const refund = defineTool({
 })
 
 const words = Array.from({ length: 150 }, (_, n) => `w${n} `)
+/** Streams for longer than any test: it is cancelled. */
+const endless = Array.from({ length: 20_000 }, (_, n) => `w${n} `)
 const model = scriptedModel(({ prompt }) => {
   const last = prompt.at(-1)
   const said = JSON.stringify(last)
   if (last?.role === 'tool') return said.includes('paid') ? 'You have your money back.' : 'Then I leave it as it is.'
+  if (said.includes('count on')) return { text: endless, delayMs: 20 }
   if (said.includes('count')) return { text: [...words, 'END'], delayMs: 20 }
   if (!said.includes('refund')) return 'Hello.'
   return { text: 'Let me ask.', calls: ['a', 'b'].map((orderId) => ({ tool: 'refund', args: { orderId } })) }

@@ -51,13 +51,14 @@ browserTest('a page does not keep what an earlier one stored', async ({ page }) 
 
 browserTest.fails('an error that a page does not catch fails its test', async ({ page }) => {
   await page.goto(url)
+  const thrown = page.waitForEvent('pageerror')
   await page.evaluate(
     () =>
       void setTimeout(() => {
         throw new Error('not caught')
       }, 0),
   )
-  await page.waitForTimeout(50)
+  await thrown
 })
 
 test('a browser named by the environment comes first, then that of npm, then one of the system', () => {

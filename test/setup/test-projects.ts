@@ -29,6 +29,8 @@ export type TestProject = {
   readonly exclude: string[]
   /** Whether each file gets a process of its own. Otherwise files share a process and the modules in it. */
   readonly isolate: boolean
+  /** Default: that of all projects. */
+  readonly testTimeout?: number
   /** Run before the tests of this project, if there are any to run. */
   readonly globalSetup?: string[]
 }
@@ -56,6 +58,8 @@ export function testProjects(leftOut: readonly string[] = []): TestProject[] {
       exclude: [...alone, ...leftOut],
       isolate: false,
       globalSetup: ['test/setup/studio.ts'],
+      // Many steps of a browser, on a machine that may do much else. What never comes is reported by the wait for it, which is shorter.
+      testTimeout: 120_000,
     },
     { name: 'programs', include: [...programs, ...alone], exclude: [...leftOut], isolate: true },
   ]

@@ -23,6 +23,8 @@ export const bombs = [
 ]
 
 const words = Array.from({ length: 160 }, (_, n) => `w${n} `)
+/** Streams for longer than any test: it is cancelled. */
+const endless = Array.from({ length: 20_000 }, (_, n) => `w${n} `)
 const failed = new Set<string>()
 
 const refund = defineTool({
@@ -39,6 +41,7 @@ const model = scriptedModel(({ prompt }) => {
   if (last.role === 'tool') return 'You have your money back.'
   const bomb = /bomb (\d)/.exec(said)
   if (bomb) return bombs[Number(bomb[1])]!
+  if (said.includes('count on')) return { text: endless, delayMs: 15 }
   if (said.includes('count')) return { text: [...words, 'END'], delayMs: 15 }
   if (said.includes('hostile')) return { reasoning: hostileText, text: hostileText }
   if (said.includes('refund')) return { calls: [{ tool: 'refund', args: { orderId: hostileText, cents: 5_000 } }] }

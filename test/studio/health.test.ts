@@ -35,7 +35,7 @@ beforeAll(async () => {
   await ann.conversation('h-3').approve(pending[0]!.callId)
   await ann.conversation('h-3').outcome()
   await say('h-4', 'please pay')
-}, 30_000)
+})
 
 studioTest('the figures of the last hour are those of the store, as numbers and as charts', async () => {
   const page = await studio.open('/health')
@@ -184,7 +184,7 @@ studioTest('an operator pauses a conversation on its page and resumes it there; 
   // A list may say for a second that nothing is paused.
   const inList = async () =>
     (await studio.client().conversations()).conversations.find(({ id }) => id === 'h-here')!.paused
-  await expect.poll(inList, { timeout: 10_000 }).toBeDefined()
+  await expect.poll(inList).toBeDefined()
   await visitor.goto(`${studio.url}/studio/conversations`)
   await visitor.getByRole('link').filter({ hasText: 'h-here' }).getByText('paused', { exact: true }).waitFor()
   await page.getByRole('button', { name: 'Resume' }).click()

@@ -22,3 +22,15 @@ export async function settled(page: Page): Promise<void> {
 export async function looked(page: Page): Promise<void> {
   await page.evaluate(() => new Promise((resolve) => setTimeout(resolve, 800)))
 }
+
+/**
+ * Stops the clock by which the page knows how long something has been shown, so that what must come at once is at once, however busy the machine is.
+ * Returns what lets it go on.
+ */
+export async function withoutTime(page: Page): Promise<() => Promise<void>> {
+  await page.evaluate(() => {
+    const now = performance.now()
+    performance.now = () => now
+  })
+  return () => page.evaluate(() => void Reflect.deleteProperty(performance, 'now'))
+}

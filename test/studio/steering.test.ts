@@ -31,17 +31,21 @@ const research = defineTool({
   executor: 'agent',
   agent: colleague,
 })
-const words = Array.from({ length: 200 }, (_, n) => `w${n} `)
+/** Streams for longer than any test: it is interrupted. */
+const endless = Array.from({ length: 20_000 }, (_, n) => `w${n} `)
+/** Until then the model says nothing to `hold`. */
+const held = Promise.withResolvers<void>()
 const support = defineAgent({
   name: 'support',
   tools: [mail, research],
-  model: scriptedModel(({ prompt }) => {
+  model: scriptedModel(async ({ prompt }) => {
     const last = prompt.at(-1)!
     const said = JSON.stringify(last)
     if (last.role === 'tool') return 'All is done.'
     if (said.includes('research')) return { calls: [{ tool: 'research', args: { question: 'Which lamps?' } }] }
     if (said.includes('mail')) return { calls: [{ tool: 'mail', args: { to: 'ann' } }] }
-    if (said.includes('count')) return { text: [...words, 'END'], delayMs: 20 }
+    if (said.includes('count')) return { text: endless, delayMs: 20 }
+    if (said.includes('hold')) await held.promise
     return `Heard: ${/"text":"([^"]*)"/.exec(said)?.[1] ?? ''}`
   }),
 })
@@ -55,7 +59,6 @@ async function say(id: string, text: string) {
 
 const open = async (path: string, expected: RegExp[] = []): Promise<Page> => {
   const page = await studio.open(path, { expected })
-  page.setDefaultTimeout(12_000)
   return page
 }
 const composer = (page: Page) => page.getByRole('textbox', { name: 'Message' })
@@ -86,41 +89,39 @@ studioTest('the card of a child that waits is open, and its question is answered
   await page.getByRole('link', { name: /child of parent/ }).waitFor()
 })
 
-studioTest(
-  'while a turn is open a message waits for its end, takes its place, or is refused',
-  async () => {
-    await say('busy', 'Hello')
-    const page = await open('/conversations/busy', [/status of 409/])
-    const begin = async (): Promise<void> => {
-      await composer(page).fill('count')
-      await composer(page).press('Control+Enter')
-      await transcript(page).getByText('w3 ').last().waitFor()
-    }
-    const send = async (mode: string, text: string): Promise<void> => {
-      await page.getByLabel('While a turn is open, send').selectOption(mode)
-      await composer(page).fill(text)
-      await page.getByRole('button', { name: 'Send' }).click()
-    }
-    await begin()
-    await send('reject', 'refused words')
-    await page.getByRole('alert').getByText('Not sent.').waitFor()
-    expect(await composer(page).inputValue()).toBe('refused words')
-    await send('queue', 'later words')
-    await transcript(page).getByText('queued', { exact: true }).waitFor()
-    await transcript(page).getByText('Heard: later words').waitFor({ timeout: 20_000 })
-    await begin()
-    await send('interrupt', 'instead words')
-    await transcript(page).getByText('Heard: instead words').waitFor()
-    await transcript(page)
-      .getByText(/Cancelled/)
-      .waitFor()
-    const view = await studio.client().conversation('busy').view()
-    const said = view.messages.filter(({ role }) => role === 'user').map((message) => JSON.stringify(message.parts))
-    expect(said.filter((text) => text.includes('refused words'))).toEqual([])
-    expect(said.filter((text) => text.includes('later words'))).toHaveLength(1)
-  },
-  60_000,
-)
+studioTest('while a turn is open a message waits for its end, takes its place, or is refused', async () => {
+  await say('busy', 'Hello')
+  const page = await open('/conversations/busy', [/status of 409/])
+  const begin = async (text: string): Promise<void> => {
+    await composer(page).fill(text)
+    await composer(page).press('Control+Enter')
+    await page.getByRole('button', { name: 'Cancel' }).waitFor()
+  }
+  const send = async (mode: string, text: string): Promise<void> => {
+    await page.getByLabel('While a turn is open, send').selectOption(mode)
+    await composer(page).fill(text)
+    await page.getByRole('button', { name: 'Send' }).click()
+  }
+  await begin('hold')
+  await send('reject', 'refused words')
+  await page.getByRole('alert').getByText('Not sent.').waitFor()
+  expect(await composer(page).inputValue()).toBe('refused words')
+  await send('queue', 'later words')
+  await transcript(page).getByText('queued', { exact: true }).waitFor()
+  held.resolve()
+  await transcript(page).getByText('Heard: later words').waitFor()
+  await begin('count')
+  await transcript(page).getByText('w3 ').waitFor()
+  await send('interrupt', 'instead words')
+  await transcript(page).getByText('Heard: instead words').waitFor()
+  await transcript(page)
+    .getByText(/Cancelled/)
+    .waitFor()
+  const view = await studio.client().conversation('busy').view()
+  const said = view.messages.filter(({ role }) => role === 'user').map((message) => JSON.stringify(message.parts))
+  expect(said.filter((text) => text.includes('refused words'))).toEqual([])
+  expect(said.filter((text) => text.includes('later words'))).toHaveLength(1)
+})
 
 studioTest('a deadline is moved in the conversation', async () => {
   await say('extended', 'mail please')

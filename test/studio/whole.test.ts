@@ -13,22 +13,18 @@ const notFound = [/status of 404/]
 
 beforeAll(async () => {
   if (studio.runtime) await fillWorld(studio.runtime)
-}, 60_000)
+})
 
-studioTest(
-  'at the width of a phone no page scrolls sideways',
-  async () => {
-    const page = await studio.open('/inbox', { width: 390, expected: notFound })
-    const wide: string[] = []
-    for (const path of [...everyPage, ...emptyPages]) {
-      await page.goto(`${studio.url}/studio${path}`)
-      await settled(page)
-      wide.push(...(await page.evaluate(tooWide)).map((element) => `${path}: ${element}`))
-    }
-    expect(wide).toEqual([])
-  },
-  120_000,
-)
+studioTest('at the width of a phone no page scrolls sideways', async () => {
+  const page = await studio.open('/inbox', { width: 390, expected: notFound })
+  const wide: string[] = []
+  for (const path of [...everyPage, ...emptyPages]) {
+    await page.goto(`${studio.url}/studio${path}`)
+    await settled(page)
+    wide.push(...(await page.evaluate(tooWide)).map((element) => `${path}: ${element}`))
+  }
+  expect(wide).toEqual([])
+})
 
 /** The elements that stick out of the page, and those that scroll sideways although they hold no code. */
 function tooWide(): string[] {
@@ -58,7 +54,6 @@ studioTest(
     }
     expect(found).toEqual([])
   },
-  120_000,
 )
 
 const calmPages = [
@@ -105,59 +100,55 @@ function loud(): string[] {
   return found
 }
 
-studioTest(
-  'every page can be reached and used by keyboard',
-  async () => {
-    const page = await studio.open('/health', { expected: notFound })
+studioTest('every page can be reached and used by keyboard', async () => {
+  const page = await studio.open('/health', { expected: notFound })
+  await settled(page)
+  for (const [key, path] of [
+    ['2', '/conversations'],
+    ['3', '/flows'],
+    ['4', '/health'],
+    ['1', '/inbox'],
+  ] as const) {
+    await page.keyboard.press(key)
+    await page.waitForURL(`**/studio${path}*`)
+  }
+  await page.keyboard.press('3')
+  await page.getByRole('link', { name: /return-1/ }).waitFor()
+
+  await page.keyboard.press('?')
+  const help = page.getByRole('dialog', { name: 'Keys and more' })
+  await help.getByText('Search conversations and sessions').waitFor()
+  await page.keyboard.press('Escape')
+  await help.waitFor({ state: 'detached' })
+
+  await page.keyboard.press('/')
+  const search = page.getByRole('combobox', { name: 'Title or id' })
+  await search.fill('READING')
+  await page
+    .getByRole('option', { name: /Refund of the reading lamp/ })
+    .first()
+    .waitFor()
+  // Its fork may have the same title.
+  const chosen = page.getByRole('dialog').getByRole('option', { selected: true })
+  while ((await chosen.textContent())?.includes('fork')) await search.press('ArrowDown')
+  await search.press('Enter')
+  await page.waitForURL('**/studio/conversations/ticket-48*')
+  await expect.poll(() => page.title()).toMatch(/^\(\d+\) Refund of the reading lamp · Perdure$/)
+
+  const missed: string[] = []
+  for (const path of everyPage) {
+    await page.goto(`${studio.url}/studio${path}`)
     await settled(page)
-    for (const [key, path] of [
-      ['2', '/conversations'],
-      ['3', '/flows'],
-      ['4', '/health'],
-      ['1', '/inbox'],
-    ] as const) {
-      await page.keyboard.press(key)
-      await page.waitForURL(`**/studio${path}*`)
-    }
-    await page.keyboard.press('3')
-    await page.getByRole('link', { name: /return-1/ }).waitFor()
+    missed.push(...(await notTabbed(page)).map((element) => `${path}: ${element}`))
+  }
+  expect(missed).toEqual([])
 
-    await page.keyboard.press('?')
-    const help = page.getByRole('dialog', { name: 'Keys and more' })
-    await help.getByText('Search conversations and sessions').waitFor()
-    await page.keyboard.press('Escape')
-    await help.waitFor({ state: 'detached' })
-
-    await page.keyboard.press('/')
-    const search = page.getByRole('combobox', { name: 'Title or id' })
-    await search.fill('READING')
-    await page
-      .getByRole('option', { name: /Refund of the reading lamp/ })
-      .first()
-      .waitFor()
-    // Its fork may have the same title.
-    const chosen = page.getByRole('dialog').getByRole('option', { selected: true })
-    while ((await chosen.textContent())?.includes('fork')) await search.press('ArrowDown')
-    await search.press('Enter')
-    await page.waitForURL('**/studio/conversations/ticket-48*')
-    await expect.poll(() => page.title()).toMatch(/^\(\d+\) Refund of the reading lamp · Perdure$/)
-
-    const missed: string[] = []
-    for (const path of everyPage) {
-      await page.goto(`${studio.url}/studio${path}`)
-      await settled(page)
-      missed.push(...(await notTabbed(page)).map((element) => `${path}: ${element}`))
-    }
-    expect(missed).toEqual([])
-
-    await page.goto(`${studio.url}/studio/flows`)
-    await settled(page)
-    await page.keyboard.press('Tab')
-    await page.keyboard.press('Enter')
-    expect(await page.evaluate(() => document.activeElement?.id)).toBe('page')
-  },
-  120_000,
-)
+  await page.goto(`${studio.url}/studio/flows`)
+  await settled(page)
+  await page.keyboard.press('Tab')
+  await page.keyboard.press('Enter')
+  expect(await page.evaluate(() => document.activeElement?.id)).toBe('page')
+})
 
 /** Presses Tab until the focus comes back; returns the buttons, links and fields on screen that it never stopped at. */
 async function notTabbed(page: Page): Promise<string[]> {
@@ -178,47 +169,43 @@ async function notTabbed(page: Page): Promise<string[]> {
   )
 }
 
-studioTest(
-  'eight tabs stay live: a visible one holds one stream, and hidden ones none',
-  async () => {
-    const first = await studio.open('/conversations/eight')
-    const context = first.context()
-    const client = studio.client()
-    const say = async (text: string): Promise<void> => {
-      await client.conversation('eight', { agent: 'support' }).send(text)
-    }
-    await say('One')
-    const tabs = [first]
-    const streams = new Map<Page, Set<unknown>>()
-    const count = (page: Page): void => {
-      const open = new Set<unknown>()
-      streams.set(page, open)
-      page.on('request', (request) => {
-        if (request.headers()['accept'] === 'text/event-stream') open.add(request)
-      })
-      page.on('requestfinished', (request) => void open.delete(request))
-      page.on('requestfailed', (request) => void open.delete(request))
-    }
-    for (let tab = 1; tab < 8; tab += 1) tabs.push(await context.newPage())
-    for (const page of tabs) {
-      count(page)
-      await page.goto(`${studio.url}/studio/conversations/eight`)
-      await page.getByText('One', { exact: true }).first().waitFor()
-      await show(page, false)
-    }
-    await expect.poll(() => [...streams.values()].map(({ size }) => size)).toEqual([0, 0, 0, 0, 0, 0, 0, 0])
-    for (const [index, page] of [tabs[7]!, tabs[0]!, tabs[3]!].entries()) {
-      await show(page, true)
-      await say(`Said while tab ${index} is shown`)
-      await page.getByText(`Said while tab ${index} is shown`).first().waitFor()
-      expect([...streams.values()].map(({ size }) => size).filter((size) => size > 0)).toEqual([1])
-      await show(page, false)
-      await expect.poll(() => streams.get(page)!.size).toBe(0)
-    }
-    await Promise.all(tabs.slice(1).map((page) => page.close()))
-  },
-  120_000,
-)
+studioTest('eight tabs stay live: a visible one holds one stream, and hidden ones none', async () => {
+  const first = await studio.open('/conversations/eight')
+  const context = first.context()
+  const client = studio.client()
+  const say = async (text: string): Promise<void> => {
+    await client.conversation('eight', { agent: 'support' }).send(text)
+  }
+  await say('One')
+  const tabs = [first]
+  const streams = new Map<Page, Set<unknown>>()
+  const count = (page: Page): void => {
+    const open = new Set<unknown>()
+    streams.set(page, open)
+    page.on('request', (request) => {
+      if (request.headers()['accept'] === 'text/event-stream') open.add(request)
+    })
+    page.on('requestfinished', (request) => void open.delete(request))
+    page.on('requestfailed', (request) => void open.delete(request))
+  }
+  for (let tab = 1; tab < 8; tab += 1) tabs.push(await context.newPage())
+  for (const page of tabs) {
+    count(page)
+    await page.goto(`${studio.url}/studio/conversations/eight`)
+    await page.getByText('One', { exact: true }).first().waitFor()
+    await show(page, false)
+  }
+  await expect.poll(() => [...streams.values()].map(({ size }) => size)).toEqual([0, 0, 0, 0, 0, 0, 0, 0])
+  for (const [index, page] of [tabs[7]!, tabs[0]!, tabs[3]!].entries()) {
+    await show(page, true)
+    await say(`Said while tab ${index} is shown`)
+    await page.getByText(`Said while tab ${index} is shown`).first().waitFor()
+    expect([...streams.values()].map(({ size }) => size).filter((size) => size > 0)).toEqual([1])
+    await show(page, false)
+    await expect.poll(() => streams.get(page)!.size).toBe(0)
+  }
+  await Promise.all(tabs.slice(1).map((page) => page.close()))
+})
 
 async function show(page: Page, isShown: boolean): Promise<void> {
   await page.evaluate(
@@ -232,42 +219,34 @@ async function show(page: Page, isShown: boolean): Promise<void> {
 
 const secrets = /ticket-4\d|return-[12]|reading lamp|My lamp is broken|o-17/
 
-studioTest(
-  "a tenant's user sees nothing of another tenant on any page",
-  async () => {
-    const page = await studio.open('/inbox', { user: 'zoe', tenant: 'other', expected: notFound })
-    for (const path of everyPage) {
-      await page.goto(`${studio.url}/studio${path}`)
-      await settled(page)
-      expect(withoutAddress((await page.locator('body').textContent())!, path)).not.toMatch(secrets)
-    }
-  },
-  120_000,
-)
+studioTest("a tenant's user sees nothing of another tenant on any page", async () => {
+  const page = await studio.open('/inbox', { user: 'zoe', tenant: 'other', expected: notFound })
+  for (const path of everyPage) {
+    await page.goto(`${studio.url}/studio${path}`)
+    await settled(page)
+    expect(withoutAddress((await page.locator('body').textContent())!, path)).not.toMatch(secrets)
+  }
+})
 
-studioTest(
-  'who is refused by authorize sees what does not exist',
-  async () => {
-    const page = await studio.open('/inbox', { user: 'mallory', expected: notFound })
-    for (const path of ['/inbox', '/conversations', '/flows']) {
-      await page.goto(`${studio.url}/studio${path}`)
-      await settled(page)
-      expect((await page.locator('body').textContent())!).not.toMatch(secrets)
-    }
-    for (const [theirs, none] of [
-      ['/conversations/ticket-48?tab=log', '/conversations/no-such?tab=log'],
-      ['/flows/return/return-1', '/flows/return/no-such-1'],
-    ] as const) {
-      await page.goto(`${studio.url}/studio${theirs}`)
-      await settled(page)
-      const refused = withoutAddress((await page.locator('main').textContent())!, theirs)
-      await page.goto(`${studio.url}/studio${none}`)
-      await settled(page)
-      expect(refused).toBe(withoutAddress((await page.locator('main').textContent())!, none))
-    }
-  },
-  120_000,
-)
+studioTest('who is refused by authorize sees what does not exist', async () => {
+  const page = await studio.open('/inbox', { user: 'mallory', expected: notFound })
+  for (const path of ['/inbox', '/conversations', '/flows']) {
+    await page.goto(`${studio.url}/studio${path}`)
+    await settled(page)
+    expect((await page.locator('body').textContent())!).not.toMatch(secrets)
+  }
+  for (const [theirs, none] of [
+    ['/conversations/ticket-48?tab=log', '/conversations/no-such?tab=log'],
+    ['/flows/return/return-1', '/flows/return/no-such-1'],
+  ] as const) {
+    await page.goto(`${studio.url}/studio${theirs}`)
+    await settled(page)
+    const refused = withoutAddress((await page.locator('main').textContent())!, theirs)
+    await page.goto(`${studio.url}/studio${none}`)
+    await settled(page)
+    expect(refused).toBe(withoutAddress((await page.locator('main').textContent())!, none))
+  }
+})
 
 /** A page may repeat the id that its address names. */
 function withoutAddress(text: string, path: string): string {
