@@ -82,7 +82,7 @@ export function useDraft(id: string, messageId: string): Draft | null {
 
 /** The current rows of a list. */
 export type UsedList<Item> = ListSnapshot<Item> & {
-  /** Reads the next page, and keeps it up to date from then on. */
+  /** Reads the next page, and keeps it up to date from then on. Rejects when it could not be read: what is shown stays, and another call tries again. */
   loadMore(): Promise<void>
   /** Reads the list again at once. */
   reload(): Promise<void>

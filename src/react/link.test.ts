@@ -13,7 +13,7 @@ afterEach(() => void vi.useRealTimers())
 test('components that mount together share one connection, which ends with the last of them', async () => {
   const { link, feeds } = world()
   const stops = ['a', 'b'].map((id) => link.follow(id, null, follower()))
-  const stopListening = link.listen({ onChange: () => {}, onDisconnect: () => {} })
+  const stopListening = link.listen({ onChange: () => {}, onConnect: () => {}, onDisconnect: () => {} })
   await settled()
   expect(feeds.map(({ options }) => options.watch)).toEqual([{ a: null, b: null }])
   for (const stop of stops) stop()
@@ -42,7 +42,7 @@ test('a listener is told to read everything first, also when the feed is there a
   const { link, feeds } = world()
   const heard: Change['type'][][] = [[], []]
   const listen = (to: number) =>
-    link.listen({ onChange: ({ type }) => void heard[to]!.push(type), onDisconnect: () => {} })
+    link.listen({ onChange: ({ type }) => void heard[to]!.push(type), onConnect: () => {}, onDisconnect: () => {} })
   listen(0)
   await settled()
   expect(heard[0]).toEqual([])
@@ -87,7 +87,7 @@ test('what the server refuses for good ends all, until something asks again', as
   const one = follower()
   const errors: unknown[] = []
   link.follow('a', null, one)
-  link.listen({ onChange: () => {}, onDisconnect: (error) => void errors.push(error) })
+  link.listen({ onChange: () => {}, onConnect: () => {}, onDisconnect: (error) => void errors.push(error) })
   await settled()
   const refusal = problem('unauthenticated', 401)
   await feeds[0]!.fail(refusal)
@@ -110,7 +110,11 @@ test('without a feed on the server each conversation has a stream, and lists are
   const { link, feeds, streams } = world()
   const heard: string[] = []
   link.follow('a', '5', follower())
-  const stop = link.listen({ onChange: ({ type }) => void heard.push(type), onDisconnect: () => {} })
+  const stop = link.listen({
+    onChange: ({ type }) => void heard.push(type),
+    onConnect: () => {},
+    onDisconnect: () => {},
+  })
   await settled()
   await feeds[0]!.fail(problem('route_not_found', 404))
   expect(streams.map(({ id, options }) => [id, options.after])).toEqual([['a', '5']])

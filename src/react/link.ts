@@ -33,6 +33,8 @@ export type Change = Exclude<LiveFrame, { readonly type: 'watched' | 'unwatched'
 /** What a reader of lists is told: a `reset` first, then what changes. */
 export type Listener = {
   onChange(change: Change): void
+  /** The changes that were missed follow, or a `reset`. */
+  onConnect(): void
   onDisconnect(error: unknown): void
 }
 
@@ -162,6 +164,7 @@ export class Link {
   #connected(): void {
     this.#report(this, connected)
     for (const [, { follower, hasEnded }] of this.#watched()) if (!hasEnded) follower.onConnect()
+    for (const { onConnect } of [...this.#listeners]) onConnect()
   }
 
   /** `nextAttemptAt` is null where the server refuses for good. */

@@ -85,6 +85,18 @@ test('what was read stays while the server cannot be reached', async () => {
   expect(store.live.value).toMatchObject({ status: 'live', error: null })
 })
 
+test('a page that could not be read is refused to who asked for it, and nothing else changes', async () => {
+  const { store, say, fail } = list(makeRows(5))
+  await say({ type: 'reset' })
+  const before = store.live.value
+  fail(new ServerUnreachableError('down'))
+  await expect(store.loadMore()).rejects.toMatchObject({ code: 'server_unreachable' })
+  expect(store.live.value).toBe(before)
+  fail(null)
+  await store.loadMore()
+  expect(shown(store)).toEqual(['c5', 'c4', 'c3', 'c2', 'c1'])
+})
+
 test('an item that others answered leaves the inbox, and is in left with who and what', async () => {
   const waiting = [item('a'), item('b'), item('c')]
   const { link, say } = fakeLink({
@@ -152,9 +164,11 @@ const shown = (store: ListStore<RemoteRecord>): string[] => store.live.value.ite
 function list(rows: RemoteRecord[], filter: { readonly status?: 'idle' } = {}, total?: number) {
   let count = 0
   let closed: Promise<void> | null = null
+  let failure: unknown = null
   const world = fakeLink({
     conversations: async ({ before }: { before?: string }) => {
       count += 1
+      if (failure) throw failure
       const from = before === undefined ? 0 : rows.findIndex(({ id }) => id === before) + 1
       const page = structuredClone(rows.slice(from, from + pageSize))
       await closed
@@ -170,7 +184,10 @@ function list(rows: RemoteRecord[], filter: { readonly status?: 'idle' } = {}, t
     closed = promise
     return resolve
   }
-  return { ...world, store, gate, reads: () => count }
+  const fail = (error: unknown): void => {
+    failure = error
+  }
+  return { ...world, store, gate, fail, reads: () => count }
 }
 
 /** A link whose changes come from a test. */

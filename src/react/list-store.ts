@@ -1,10 +1,10 @@
-import { PerdureError } from '../base/errors/perdure-error.ts'
 import type { Client, RemoteSession } from '../client/create-client.ts'
 import type { RemoteRecord } from '../client/pages.ts'
 import type { ListFilter, SessionFilter } from '../runtime/read/lists.ts'
 import { keepByKey } from './keep-identity.ts'
 import type { Change, Link } from './link.ts'
-import { type LiveStatus, LiveStore, statusOf } from './live-store.ts'
+import { type LiveStatus, LiveStore } from './live-store.ts'
+import { Rereading } from './rereading.ts'
 
 /** What a page knows of a list. Items that did not change are the same objects as before. */
 export type ListSnapshot<Item> = {
@@ -44,6 +44,7 @@ export class ListStore<Item> {
   readonly live: LiveStore<ListSnapshot<Item>>
   readonly #link: Link
   readonly #source: ListSource<Item>
+  readonly #rereading: Rereading<ListSnapshot<Item>>
   /** Where the next page begins. Null: all have been read. Undefined: none has. */
   #next: string | null | undefined
   /** One request at a time. */
@@ -56,17 +57,16 @@ export class ListStore<Item> {
     this.#link = link
     this.#source = source
     this.live = new LiveStore<ListSnapshot<Item>>(link.tab, noList, () => {
-      const stop = link.listen({
-        onChange: (change) => this.#take(change),
-        onDisconnect: (error) => this.#fail(error),
-      })
+      const stop = this.#rereading.follow(link, (change) => this.#take(change))
       return () => {
         this.#forgetTimer()
         stop()
       }
     })
+    this.#rereading = new Rereading(this.live, () => void this.#readAll())
   }
 
+  /** Rejects when the page could not be read: what is shown stays as it is. */
   readonly loadMore = (): Promise<void> =>
     this.#alone(async () => {
       if (typeof this.#next !== 'string') return
@@ -98,24 +98,32 @@ export class ListStore<Item> {
     return this.#read()
   }
 
-  #read(): Promise<void> {
+  async #read(): Promise<void> {
     this.#forgetTimer()
-    return this.#alone(async () => {
-      const mustReadAll = this.#mustReadAll
-      this.#mustReadAll = false
-      const first = await this.#source.read(undefined)
-      const rest = this.#after(first)
-      if (!mustReadAll && rest) return this.#show([...first.items, ...rest], this.#next ?? null, first.total)
-      const size = this.live.value.items.length
-      const items = [...first.items]
-      let { before } = first
-      while (before !== null && items.length < size) {
-        const page = await this.#source.read(before)
-        items.push(...page.items)
-        before = page.before
-      }
-      this.#show(items, before, first.total)
-    })
+    try {
+      await this.#alone(() => this.#readShown())
+      this.#rereading.succeeded()
+    } catch (error) {
+      this.#mustReadAll = true
+      this.#rereading.failed(error)
+    }
+  }
+
+  async #readShown(): Promise<void> {
+    const mustReadAll = this.#mustReadAll
+    this.#mustReadAll = false
+    const first = await this.#source.read(undefined)
+    const rest = this.#after(first)
+    if (!mustReadAll && rest) return this.#show([...first.items, ...rest], this.#next ?? null, first.total)
+    const size = this.live.value.items.length
+    const items = [...first.items]
+    let { before } = first
+    while (before !== null && items.length < size) {
+      const page = await this.#source.read(before)
+      items.push(...page.items)
+      before = page.before
+    }
+    this.#show(items, before, first.total)
   }
 
   /** The items that are shown after those of the first page; null where the two do not meet. */
@@ -155,25 +163,20 @@ export class ListStore<Item> {
   }
 
   async #alone(work: () => Promise<void>): Promise<void> {
-    const before = this.#reading
-    const reading = before.then(work).catch((error: unknown) => {
-      this.#mustReadAll = true
-      this.#fail(error)
-    })
-    this.#reading = reading
+    const reading = this.#reading.then(work)
+    const ended = reading.catch(() => {})
+    this.#reading = ended
     this.#isReading = true
-    await reading
-    if (this.#reading === reading) this.#isReading = false
+    try {
+      await reading
+    } finally {
+      if (this.#reading === ended) this.#isReading = false
+    }
   }
 
   #forgetTimer(): void {
     clearTimeout(this.#timer)
     this.#timer = undefined
-  }
-
-  #fail(error: unknown): void {
-    if (!PerdureError.isInstance(error)) throw error
-    this.live.set({ ...this.live.value, status: statusOf(error, this.live.value.status !== 'loading'), error })
   }
 }
 

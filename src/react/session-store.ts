@@ -1,9 +1,9 @@
-import { PerdureError } from '../base/errors/perdure-error.ts'
 import type { RemoteFlowStatus } from '../client/flow.ts'
 import type { LogEvent } from '../log/events.ts'
 import { keepIdentity } from './keep-identity.ts'
 import type { Change, Link } from './link.ts'
-import { type LiveStatus, LiveStore, statusOf } from './live-store.ts'
+import { type LiveStatus, LiveStore } from './live-store.ts'
+import { Rereading } from './rereading.ts'
 
 /** What a page knows of a session. */
 export type SessionSnapshot = {
@@ -26,6 +26,7 @@ export class SessionStore {
   readonly id: string
   readonly live: LiveStore<SessionSnapshot>
   readonly #link: Link
+  readonly #rereading: Rereading<SessionSnapshot>
   #isReading = false
   #isStale = false
 
@@ -34,13 +35,11 @@ export class SessionStore {
     this.id = id
     this.#link = link
     this.live = new LiveStore(link.tab, noSession, () =>
-      link.listen({
-        onChange: (change) => {
-          if (this.#isAbout(change)) void this.#readAll()
-        },
-        onDisconnect: (error) => this.#fail(error),
+      this.#rereading.follow(link, (change) => {
+        if (this.#isAbout(change)) void this.#readAll()
       }),
     )
+    this.#rereading = new Rereading(this.live, () => void this.#readAll())
   }
 
   /** Reads it again, and connects again where the server has refused. */
@@ -60,7 +59,7 @@ export class SessionStore {
         await this.#read()
       }
     } catch (error) {
-      this.#fail(error)
+      this.#rereading.failed(error)
     } finally {
       this.#isReading = false
     }
@@ -87,11 +86,7 @@ export class SessionStore {
       if (found.length > 0) events = [...events, ...found]
       if (found.length < pageSize) break
     }
+    this.#rereading.succeeded()
     this.live.set({ session, events, status: 'live', error: null })
-  }
-
-  #fail(error: unknown): void {
-    if (!PerdureError.isInstance(error)) throw error
-    this.live.set({ ...this.live.value, status: statusOf(error, this.live.value.session !== null), error })
   }
 }

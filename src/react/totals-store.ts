@@ -1,8 +1,8 @@
-import { PerdureError } from '../base/errors/perdure-error.ts'
 import type { Totals, TotalsFilter } from '../runtime/read/totals.ts'
 import { keepIdentity } from './keep-identity.ts'
 import type { Link } from './link.ts'
-import { type LiveStatus, LiveStore, statusOf } from './live-store.ts'
+import { type LiveStatus, LiveStore } from './live-store.ts'
+import { Rereading } from './rereading.ts'
 
 /** How much there is, as far as the caller may see it. */
 export type TotalsSnapshot = {
@@ -22,21 +22,20 @@ export class TotalsStore {
   readonly live: LiveStore<TotalsSnapshot>
   readonly #link: Link
   readonly #filter: TotalsFilter
+  readonly #rereading: Rereading<TotalsSnapshot>
   #timer: ReturnType<typeof setTimeout> | undefined
 
   constructor(link: Link, filter: TotalsFilter) {
     this.#link = link
     this.#filter = filter
     this.live = new LiveStore(link.tab, noTotals, () => this.#follow())
+    this.#rereading = new Rereading(this.live, () => void this.#read())
   }
 
   #follow(): () => void {
-    const stop = this.#link.listen({
-      onChange: ({ type }) => {
-        if (type === 'reset') void this.#read()
-        else this.#timer ??= setTimeout(() => void this.#read(), gatherMs)
-      },
-      onDisconnect: (error) => this.#fail(error),
+    const stop = this.#rereading.follow(this.#link, ({ type }) => {
+      if (type === 'reset') void this.#read()
+      else this.#timer ??= setTimeout(() => void this.#read(), gatherMs)
     })
     return () => {
       this.#forgetTimer()
@@ -48,15 +47,11 @@ export class TotalsStore {
     this.#forgetTimer()
     try {
       const totals = keepIdentity(this.live.value.totals, await this.#link.client.totals(this.#filter))
+      this.#rereading.succeeded()
       this.live.set({ totals, status: 'live', error: null })
     } catch (error) {
-      this.#fail(error)
+      this.#rereading.failed(error)
     }
-  }
-
-  #fail(error: unknown): void {
-    if (!PerdureError.isInstance(error)) throw error
-    this.live.set({ ...this.live.value, status: statusOf(error, this.live.value.status !== 'loading'), error })
   }
 
   #forgetTimer(): void {

@@ -5,7 +5,7 @@ import { useEffect, useMemo, useRef, useState, useSyncExternalStore } from 'reac
 import { useLocation } from 'wouter'
 import { addresses } from '../addresses.ts'
 import { Button } from '../parts/button.tsx'
-import { errorWords } from '../parts/error-words.ts'
+import { MoreRows, useReading } from '../parts/more-rows.tsx'
 import { type Key, useKeys } from '../shell/keys.ts'
 import { ConversationRow, columns } from './conversation-row.tsx'
 import { useHeldRows } from './held-rows.ts'
@@ -40,7 +40,8 @@ export function RowList({ list, scope }: { list: UsedList<RemoteRecord>; scope: 
   }, [isNarrow, virtualizer])
   const shown = virtualizer.getVirtualItems()
   const { hasMore, loadMore } = list
-  const { run, error } = useReading(loadMore)
+  const reading = useReading(loadMore)
+  const { run } = reading
   const isNearEnd = hasMore && (shown.at(-1)?.index ?? 0) >= rows.length - readAhead
   useEffect(() => {
     if (isNearEnd && rows.length > 0) run()
@@ -99,20 +100,7 @@ export function RowList({ list, scope }: { list: UsedList<RemoteRecord>; scope: 
             </li>
           ))}
         </ul>
-        {hasMore && (
-          <p role="status" className="p-2 text-center text-faint">
-            {error === null ? (
-              'Loading more…'
-            ) : (
-              <>
-                {errorWords(error)}{' '}
-                <Button kind="quiet" onClick={run}>
-                  Try again
-                </Button>
-              </>
-            )}
-          </p>
-        )}
+        {hasMore && <MoreRows reading={reading} />}
       </div>
     </div>
   )
@@ -141,24 +129,4 @@ function Headings() {
 function onNarrow(listener: () => void): () => void {
   narrow.addEventListener('change', listener)
   return () => narrow.removeEventListener('change', listener)
-}
-
-/** Reads one page at a time. */
-function useReading(read: () => Promise<void>): { readonly run: () => void; readonly error: unknown } {
-  const isReading = useRef(false)
-  const [error, setError] = useState<unknown>(null)
-  const run = useMemo(
-    () => () => {
-      if (isReading.current) return
-      isReading.current = true
-      setError(null)
-      read()
-        .catch(setError)
-        .finally(() => {
-          isReading.current = false
-        })
-    },
-    [read],
-  )
-  return { run, error }
 }

@@ -4,7 +4,9 @@ import { useClient, useSessions } from 'perdure/react'
 import { useEffect, useMemo, useRef, useState } from 'react'
 import { Link, useSearchParams } from 'wouter'
 import { addresses } from '../addresses.ts'
+import { Button } from '../parts/button.tsx'
 import { errorWords } from '../parts/error-words.ts'
+import { MoreRows, useReading } from '../parts/more-rows.tsx'
 import { Notice } from '../parts/notice.tsx'
 import { oneLine } from '../parts/shown-text.ts'
 import { Status } from '../parts/status.tsx'
@@ -19,7 +21,7 @@ export function FlowsPage() {
   const flow = search.get('flow') ?? ''
   const status = statuses.find((known) => known === search.get('status'))
   const filter = useMemo(() => ({ ...(flow && { flow }), ...(status && { status }), limit: 100 }), [flow, status])
-  const { items, status: listStatus, error, hasMore, loadMore } = useSessions(filter)
+  const { items, status: listStatus, error, hasMore, loadMore, reload } = useSessions(filter)
   const isFiltered = flow !== '' || status !== undefined
   const choose = (name: string, value: string): void =>
     setSearch(
@@ -45,18 +47,19 @@ export function FlowsPage() {
           <SessionList sessions={items} hasMore={hasMore} loadMore={loadMore} />
         ) : listStatus === 'loading' ? (
           <Skeleton />
-        ) : listStatus === 'live' && isFiltered ? (
+        ) : listStatus === 'refused' || listStatus === 'failed' || listStatus === 'gone' ? (
+          <Notice title="The sessions cannot be read.">
+            <p>{errorWords(error)}</p>
+            <Button onClick={() => void reload()}>Try again</Button>
+          </Notice>
+        ) : isFiltered ? (
           <Notice title="No session matches this filter.">
             <button type="button" className="link" onClick={() => setSearch({}, { replace: true })}>
               Show all sessions
             </button>
           </Notice>
-        ) : listStatus === 'live' ? (
-          <NoSessions />
         ) : (
-          <Notice title="The sessions cannot be read.">
-            <p>{errorWords(error)}</p>
-          </Notice>
+          <NoSessions />
         )}
       </div>
     </div>
@@ -143,9 +146,11 @@ function SessionList({
   })
   const shown = virtual.getVirtualItems()
   const last = shown.at(-1)?.index ?? 0
+  const reading = useReading(loadMore)
+  const { run } = reading
   useEffect(() => {
-    if (hasMore && last >= sessions.length - 20) void loadMore()
-  }, [hasMore, last, sessions.length, loadMore])
+    if (hasMore && last >= sessions.length - 20) run()
+  }, [hasMore, last, sessions.length, run])
   return (
     <div className="flex h-full flex-col">
       <div className={`${rowGrid} h-8 shrink-0 border-b text-xs text-faint`} aria-hidden>
@@ -170,6 +175,7 @@ function SessionList({
             </li>
           ))}
         </ul>
+        {hasMore && <MoreRows reading={reading} />}
       </div>
     </div>
   )

@@ -2,6 +2,8 @@ import { ArrowUp, X } from 'lucide-react'
 import type { InboxItem } from 'perdure/client'
 import type { UsedInbox } from 'perdure/react'
 import { type RefObject, useEffect, useRef } from 'react'
+import { errorWords } from '../parts/error-words.ts'
+import { useReading } from '../parts/more-rows.tsx'
 import { visible } from '../parts/visible.ts'
 import { type InboxFilter, isFiltering } from './filter.ts'
 import { InboxRow } from './inbox-row.tsx'
@@ -30,6 +32,7 @@ export function InboxList(props: InboxListProps) {
   const { inbox, list, answers, current, selected, onHold, onRelease, onOpen, onSelect } = props
   const waiting = list.rows.filter(({ isOver }) => !isOver).length + list.arrived.length
   const scroller = useRef<HTMLDivElement>(null)
+  const more = useReading(inbox.loadMore)
   useEffect(() => {
     if (current === null) return
     const row = scroller.current?.querySelector(`[data-key="${CSS.escape(current)}"]`)
@@ -79,8 +82,8 @@ export function InboxList(props: InboxListProps) {
           ))}
         </ul>
         {inbox.hasMore && (
-          <button type="button" className="min-h-11 w-full link" onClick={() => void inbox.loadMore()}>
-            Show more
+          <button type="button" className="min-h-11 w-full px-4 link" onClick={more.run}>
+            {more.error === null ? 'Show more' : `${errorWords(more.error)} Try again`}
           </button>
         )}
         {list.rows.length === 0 && isFiltering(props.filter) && (

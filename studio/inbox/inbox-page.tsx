@@ -107,7 +107,8 @@ export function InboxPage({ callId }: { callId: string | undefined }) {
     [list, selected],
   )
   const isEmpty = list.rows.length === 0 && !isFiltering(filter)
-  if (isEmpty && inbox.status !== 'live') return <NotYet inbox={inbox} />
+  const wasRead = inbox.status === 'live' || inbox.status === 'reconnecting'
+  if (isEmpty && !wasRead) return <NotYet inbox={inbox} />
   if (isEmpty && !sent) return <EmptyInbox />
   const isSelecting = chosen.length > 0
   const hasDetail = isSelecting ? isReviewing : callId !== undefined || sent !== null
@@ -165,7 +166,7 @@ export function InboxPage({ callId }: { callId: string | undefined }) {
             onAnswer={(item, given) => void answerOne(item, given)}
             onNext={() => go(nextWaiting(list.rows, row.key))}
           />
-        ) : callId !== undefined && inbox.status === 'live' ? (
+        ) : callId !== undefined && wasRead ? (
           <Notice title="This is not waiting for an answer.">
             <p>It has been answered, has expired, or is not yours to see.</p>
             <Button onClick={() => go(list.rows[0]?.key ?? null)}>Show what waits</Button>
