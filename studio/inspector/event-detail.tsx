@@ -66,7 +66,7 @@ export function EventDetail({ id, event }: { id: string; event: LogEvent }) {
       {/* A region that scrolls must be reachable by keyboard. */}
       <div {...reachable} className="min-h-0 grow overflow-auto px-3 pb-3 font-mono text-xs">
         {isAsking && <LaterPrompts id={id} seq={seq} />}
-        <JsonTree key={seq} value={content as never} />
+        <JsonTree key={seq} value={content as never} depth={4} />
       </div>
     </section>
   )
