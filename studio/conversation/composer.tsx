@@ -98,7 +98,7 @@ export function Composer({ id, isBusy, refusal, edited, onEdited, send }: Compos
           disabled={refusal !== null}
           readOnly={state.isSending}
           placeholder={refusal ?? 'Message'}
-          className="max-h-60 min-h-8 min-w-0 grow resize-none bg-transparent px-2 py-1.5 outline-none [field-sizing:content] placeholder:text-faint max-md:min-h-11 max-md:text-base"
+          className="max-h-60 min-h-8 min-w-0 grow resize-none bg-transparent px-2 py-1.5 outline-none [field-sizing:content] placeholder:text-faint max-md:min-h-11 max-md:py-2.5 max-md:text-base"
           onChange={(event) => setText(event.currentTarget.value)}
           onKeyDown={onKeyDown}
         />

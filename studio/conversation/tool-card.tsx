@@ -26,7 +26,8 @@ export function ToolCard({ call }: { call: ViewCall }) {
   return (
     <Fold
       name={name}
-      words={oneLine(description ?? argsLine(edited?.after ?? args), 160)}
+      // What it was described as is what the model asked for: not what ran.
+      words={oneLine(edited ? argsLine(edited.after) : (description ?? argsLine(args)), 160)}
       status={<CallStatus call={call} facts={facts} />}
       isOpenAtFirst={isOpenAtFirst}
     >
@@ -78,8 +79,14 @@ const outcomeWords = {
 
 function CallStatus({ call: { phase, end }, facts }: { call: ViewCall; facts: Call | undefined }) {
   const again = facts && facts.attempts > 1 ? <span className="text-faint">attempt {facts.attempts}</span> : null
+  const editor = facts?.rounds.findLast(({ resolution }) => resolution?.edited)?.resolution?.who
   return (
     <span className="flex shrink-0 items-center gap-2 text-xs">
+      {editor !== undefined && (
+        <span className="max-w-40 truncate text-faint">
+          edited by <bdi>{oneLine(editor, 60)}</bdi>
+        </span>
+      )}
       {again}
       <Status status={phase === 'ended' ? (end?.ok ? 'ended' : (refusalOf(facts) ?? 'failed')) : phase} />
     </span>

@@ -1,10 +1,11 @@
 import { ArrowLeft, GitFork } from 'lucide-react'
+import type { Json } from 'perdure/client'
 import { useSession } from 'perdure/react'
 import { useMemo, useState } from 'react'
 import { Link, useLocation, useSearchParams } from 'wouter'
 import { addresses } from '../addresses.ts'
 import { Button } from '../parts/button.tsx'
-import { errorWords } from '../parts/error-words.ts'
+import { codeOf, errorWords } from '../parts/error-words.ts'
 import { Id } from '../parts/id.tsx'
 import { JsonView } from '../parts/json.tsx'
 import { LongText } from '../parts/long-text.tsx'
@@ -17,7 +18,7 @@ import { useTitle } from '../shell/title.ts'
 import { ForkSession } from './fork-session.tsx'
 import { ResumeForm } from './resume-form.tsx'
 import { SessionEvents } from './session-events.tsx'
-import { sessionStory } from './session-steps.ts'
+import { type Step, sessionStory } from './session-steps.ts'
 import { Detail, SessionTimeline } from './session-timeline.tsx'
 
 /** One session: what it waits for, its steps on a timeline, and its log. `?event=` is the selected event. */
@@ -29,6 +30,8 @@ export function SessionPage({ flow, id }: { flow: string; id: string }) {
   const [search, setSearch] = useSearchParams()
   const [, navigate] = useLocation()
   const [forkAt, setForkAt] = useState<number | null>(null)
+  /** The question that was answered before the answer of this page came. */
+  const [late, setLate] = useState<number | null>(null)
   useTitle(oneLine(id, 60))
   if (status === 'gone') return <NoSession flow={flow} id={id} />
   if (!session && (status === 'refused' || status === 'failed'))
@@ -48,6 +51,16 @@ export function SessionPage({ flow, id }: { flow: string; id: string }) {
   const selected = Number.isSafeInteger(given) && given > 0 ? given : null
   const select = (seq: number | null): void => setSearch(seq === null ? {} : { event: String(seq) }, { replace: true })
   const lastSeq = events.at(-1)?.seq ?? 0
+  const answer = async (seq: number, value: Json): Promise<void> => {
+    setLate(null)
+    try {
+      await used.resume(value, { seq })
+    } catch (error) {
+      if (codeOf(error) !== 'not_suspended') throw error
+      // Its form goes: what came of it is said where it was.
+      setLate(seq)
+    }
+  }
   return (
     <div className="flex h-full flex-col">
       <header className="flex min-h-12 shrink-0 flex-wrap items-center gap-x-3 gap-y-1 border-b px-4 py-1.5">
@@ -77,12 +90,9 @@ export function SessionPage({ flow, id }: { flow: string; id: string }) {
       </header>
       <div className="flex min-h-0 grow max-lg:flex-col max-lg:overflow-y-auto">
         <div className="min-w-0 grow lg:overflow-y-auto">
+          {late !== null && <CameFirst step={story.steps.find(({ seq }) => seq === late)} />}
           {(isFile ? [] : session.suspensions).map((question) => (
-            <ResumeForm
-              key={question.seq}
-              question={question}
-              onAnswer={(value) => used.resume(value, { seq: question.seq })}
-            />
+            <ResumeForm key={question.seq} question={question} onAnswer={(value) => answer(question.seq, value)} />
           ))}
           <dl className="grid grid-cols-[88px_minmax(0,1fr)] gap-x-3 gap-y-1 border-b px-4 py-3">
             {story.startedAt !== null && (
@@ -153,6 +163,21 @@ function NoSession({ flow, id }: { flow: string; id: string }) {
   )
 }
 
+/** Who answered before this page did. `step` is not known until its end has been read. */
+function CameFirst({ step }: { step: Step | undefined }) {
+  return (
+    <p role="status" className="border-b bg-waiting-soft px-4 py-2">
+      Not sent: another answer came first
+      {step?.outcome && step.endedAt !== null && (
+        <>
+          , by <bdi>{oneLine(step.outcome.who ?? 'someone else', 80)}</bdi> <AgoWords at={step.endedAt} />
+        </>
+      )}
+      .
+    </p>
+  )
+}
+
 /** A fork does nothing until it is continued. */
 function Continue({ onContinue }: { onContinue: () => Promise<unknown> }) {
   const [state, setState] = useState<{ readonly isSending: boolean; readonly error: string }>({
@@ -175,7 +200,7 @@ function Continue({ onContinue }: { onContinue: () => Promise<unknown> }) {
           )
         }}
       >
-        {state.isSending ? 'Sending' : 'Continue'}
+        {state.isSending ? 'Sending…' : 'Continue'}
       </Button>
     </>
   )

@@ -1,6 +1,7 @@
 import { type ReactNode, useId, useRef, useState } from 'react'
 import { Button } from './button.tsx'
 import { errorWords } from './error-words.ts'
+import { shownText } from './shown-text.ts'
 import { useModal } from './use-modal.ts'
 
 export type ConfirmProps = {
@@ -23,7 +24,9 @@ export function Confirm({ title, children, action, isDangerous = false, typed, o
   const [state, setState] = useState<{ isSending: boolean; error: unknown }>({ isSending: false, error: null })
   const name = useId()
   useModal(dialog)
-  const isReady = typed === undefined || text === typed
+  // What turns text around or has no width is typed as it is shown.
+  const shown = typed === undefined ? '' : shownText(typed)
+  const isReady = typed === undefined || text === typed || text === shown
   const confirm = (): void => {
     if (!isReady || state.isSending) return
     setState({ isSending: true, error: null })
@@ -50,7 +53,7 @@ export function Confirm({ title, children, action, isDangerous = false, typed, o
         {typed !== undefined && (
           <label className="flex flex-col gap-1 text-soft">
             <span>
-              Type <code className="text-text select-all">{typed}</code> to confirm
+              Type <code className="text-text select-all">{shown}</code> to confirm
             </span>
             <input
               value={text}

@@ -133,6 +133,9 @@ studioTest(
       .getByRole('button', { name: /^refund/ })
       .click()
     await page.getByText('Approved with edits by ann').waitFor()
+    // In one line: what ran, and whose change it was.
+    const card = transcript(page).getByRole('button', { name: /^refund/ })
+    expect(await card.textContent()).toMatch(/cents 4500.*edited by ann/)
     expect(await page.getByLabel('Edited arguments').textContent()).toMatch(
       /- {3}"cents": 5000[\s\S]*\+ {3}"cents": 4500/,
     )

@@ -98,6 +98,22 @@ studioTest('a session is forked at an event, waits as a copy until it is continu
   expect(await client.flow('visit', 'v-2').status()).toMatchObject({ result: 'table for 2 on Monday' })
 })
 
+studioTest('an answer that came too late says who was first, and the session goes on with that one', async () => {
+  const client = studio.client()
+  await client.flow('free', 'f-late').start()
+  const page = await studio.open('/flows/free/f-late', { expected: [/status of 409/] })
+  await page.getByRole('textbox', { name: /Answer/ }).fill('"mine"')
+  await page.route('**/resume', async (route) => {
+    // The page does not hear of it before its own answer is refused.
+    await studio.client('bob').flow('free', 'f-late').resume('of bob')
+    await route.continue()
+  })
+  await page.getByRole('button', { name: 'Resume' }).click()
+  await page.getByText(/^Not sent: another answer came first, by bob (just now|\d+ s ago)\.$/).waitFor()
+  expect(await page.getByRole('button', { name: 'Resume' }).count()).toBe(0)
+  expect(await client.flow('free', 'f-late').status()).toMatchObject({ status: 'done', result: 'of bob' })
+})
+
 studioTest('the filter of the list is in the address, and survives a reload', async () => {
   const client = studio.client()
   await client.flow('visit', 'v-3').start()

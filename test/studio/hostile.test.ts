@@ -87,6 +87,14 @@ studioTest('no page shows a character that turns text around or hides, whatever 
     await settled(page)
     found.push(...(await raw(page)).map((text) => `${path}: ${text}`))
   }
+  await page.goto(`${studio.url}/studio/conversations/fork-${encodeURIComponent(turning)}`)
+  await page.getByRole('button', { name: 'More', exact: true }).click()
+  await page.getByRole('button', { name: 'Delete…' }).click()
+  found.push(...(await raw(page)).map((text) => `deletion: ${text}`))
+  // What cannot be typed is typed as it is shown.
+  const dialog = page.getByRole('dialog')
+  await dialog.getByRole('textbox').fill((await dialog.locator('code').textContent())!)
+  expect(await dialog.getByRole('button', { name: 'Delete' }).isEnabled()).toBe(true)
   await page.goto(`${studio.url}/studio/health`)
   await settled(page)
   await page.keyboard.press('/')

@@ -63,7 +63,7 @@ studioTest('empty pages stay what they are while the server does not answer', ()
 studioTest('what missed nothing is known to be current once the server answers again', () =>
   behindLine('shop', async (page, line) => {
     await (await as('shop').conversation('ticket', { agent: 'support' }).send('refund')).outcome()
-    await as('shop').flow('visit', 'v-1').start()
+    await as('shop').flow('visit', 'v-1').start(null)
     const rows = page.getByRole('list', { name: 'Waiting' }).getByRole('listitem')
     await expect.poll(() => rows.count()).toBe(2)
     await line.cut()

@@ -135,9 +135,9 @@ function FieldRow({ field, path, name, isRequired, isBare = false, onRemove, ...
     )
   return (
     <div
-      className={`grid min-w-0 items-start gap-x-3 max-md:grid-cols-1 ${isBare ? '' : showsChanges ? 'md:grid-cols-[minmax(80px,132px)_minmax(0,1fr)_160px]' : 'md:grid-cols-[minmax(80px,132px)_minmax(0,1fr)_auto]'}`}
+      className={`grid min-w-0 items-start gap-x-3 gap-y-1 max-md:grid-cols-1 ${isBare ? '' : showsChanges ? 'md:grid-cols-[minmax(80px,132px)_minmax(0,1fr)_160px]' : 'md:grid-cols-[minmax(80px,132px)_minmax(0,1fr)_auto]'}`}
     >
-      <div className={isBare ? 'mb-1' : 'md:pt-1.5'}>{labelled}</div>
+      <div className={isBare ? '' : 'md:pt-1.5'}>{labelled}</div>
       <div className="min-w-0">
         {body}
         {about}
