@@ -87,7 +87,11 @@ export function InboxList(props: InboxListProps) {
           </button>
         )}
         {list.rows.length === 0 && isFiltering(props.filter) && (
-          <p className="p-6 text-center text-soft">Nothing that waits matches the filter.</p>
+          <p className="p-6 text-center text-soft">
+            {inbox.hasMore
+              ? `None of the ${inbox.items.length.toLocaleString()} newest matches the filter.`
+              : 'Nothing that waits matches the filter.'}
+          </p>
         )}
       </div>
     </section>

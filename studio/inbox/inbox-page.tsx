@@ -17,6 +17,7 @@ import { ManyResults } from './many-results.tsx'
 import { nextWaiting, type SteadyRow, stepFrom } from './steady-list.ts'
 import { useAnswers } from './use-answers.ts'
 import { useInboxKeys } from './use-inbox-keys.ts'
+import { useNamedItem } from './use-named-item.ts'
 import { useSteadyList } from './use-steady-list.ts'
 import { headline } from './words.ts'
 
@@ -37,7 +38,7 @@ export function InboxPage({ callId }: { callId: string | undefined }) {
   const [isReviewing, setReviewing] = useState(false)
   const filterRef = useRef<HTMLInputElement>(null)
   const { list, hold, release } = useSteadyList(inbox.items, answers, filter, selected.size > 0 || sent !== null)
-  const row = rowOf(list.rows, callId)
+  const { row, isAwaited } = useNamedItem(inbox, list.rows, callId)
 
   const go = useCallback(
     (to: string | null, replace = false) => {
@@ -166,6 +167,10 @@ export function InboxPage({ callId }: { callId: string | undefined }) {
             onAnswer={(item, given) => void answerOne(item, given)}
             onNext={() => go(nextWaiting(list.rows, row.key))}
           />
+        ) : isAwaited ? (
+          <p role="status" className="p-5 text-faint">
+            Looking for it…
+          </p>
         ) : callId !== undefined && wasRead ? (
           <Notice title="This is not waiting for an answer.">
             <p>It has been answered, has expired, or is not yours to see.</p>
@@ -182,12 +187,6 @@ function focusDetail(): void {
   const article = document.querySelector<HTMLElement>('article')
   const field = article?.querySelector<HTMLElement>('form :is(input, textarea, select):enabled')
   ;(field ?? article)?.focus()
-}
-
-/** A call can ask in several rounds: the one that waits is meant. */
-function rowOf(rows: readonly SteadyRow<InboxItem>[], callId: string | undefined): SteadyRow<InboxItem> | null {
-  const found = rows.filter(({ item }) => item.callId === callId)
-  return found.find(({ isOver }) => !isOver) ?? found[0] ?? null
 }
 
 /** Where there is room for a detail, the first row is shown when none is named. */

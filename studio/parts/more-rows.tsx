@@ -1,26 +1,32 @@
-import { useMemo, useRef, useState } from 'react'
+import { useMemo, useState } from 'react'
 import { Button } from './button.tsx'
 import { errorWords } from './error-words.ts'
 
 export type Reading = { readonly run: () => void; readonly error: unknown }
 
-/** Reads the next page of a list, one at a time. `error`: why the last one could not be read. */
+/** Reads the next page of a list, one at a time; asked for while it reads, it goes on. `error`: why the last one could not be read. */
 export function useReading(read: () => Promise<void>): Reading {
-  const isReading = useRef(false)
   const [error, setError] = useState<unknown>(null)
-  const run = useMemo(
-    () => () => {
-      if (isReading.current) return
-      isReading.current = true
+  const run = useMemo(() => {
+    let isReading = false
+    let isAsked = false
+    const start = async (): Promise<void> => {
+      // The rows of a page are shown before its reading has ended, and may ask for the next.
+      isAsked = isReading
+      if (isReading) return
+      isReading = true
       setError(null)
-      read()
-        .catch(setError)
-        .finally(() => {
-          isReading.current = false
-        })
-    },
-    [read],
-  )
+      try {
+        await read()
+      } catch (failure) {
+        isAsked = false
+        setError(failure)
+      }
+      isReading = false
+      if (isAsked) void start()
+    }
+    return () => void start()
+  }, [read])
   return { run, error }
 }
 

@@ -29,8 +29,10 @@ export type TestProject = {
   readonly exclude: string[]
   /** Whether each file gets a process of its own. Otherwise files share a process and the modules in it. */
   readonly isolate: boolean
-  /** Default: that of all projects. */
+  /** Timeouts. Default: those of all projects. */
   readonly testTimeout?: number
+  readonly hookTimeout?: number
+  readonly expect?: { readonly poll: { readonly timeout: number } }
   /** Run before the tests of this project, if there are any to run. */
   readonly globalSetup?: string[]
 }
@@ -59,7 +61,9 @@ export function testProjects(leftOut: readonly string[] = []): TestProject[] {
       isolate: false,
       globalSetup: ['test/setup/studio.ts'],
       // Many steps of a browser, on a machine that may do much else. What never comes is reported by the wait for it, which is shorter.
-      testTimeout: 120_000,
+      testTimeout: 300_000,
+      hookTimeout: 180_000,
+      expect: { poll: { timeout: 60_000 } },
     },
     { name: 'programs', include: [...programs, ...alone], exclude: [...leftOut], isolate: true },
   ]

