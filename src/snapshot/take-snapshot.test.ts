@@ -46,7 +46,7 @@ test('a turn has its options as long as it may go on, and not once it has ended 
   const options = { maxSteps: 3 }
   const asked: NewEvent = { type: 'user_msg', content: { turnId: 't', message: { parts: [] }, options, who: 'ann' } }
   const cancelled: NewEvent = { type: 'cancel_requested', content: { turnId: 't', who: 'ann' } }
-  const ended: NewEvent = { type: 'turn_ended', content: { turnId: 't', status: 'completed' } }
+  const ended: NewEvent = { type: 'turn_ended', content: { turnId: 't', status: 'completed', reason: null } }
   const optionsAfter = (...events: NewEvent[]) =>
     takeSnapshot({ state: foldEvents(tentative(events, 0)), origin: { summary: null } as never }).turns[0]?.options
   expect(optionsAfter(asked)).toEqual(options)
