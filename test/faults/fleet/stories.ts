@@ -17,7 +17,7 @@ const kinds = [...plans, 'session', 'write'] as const
 const regulars = 4
 
 /** How long after the end of a text its readers must have seen it: they may be at a node that is silent. */
-const readWithinMs = 15_000
+const readWithinMs = 30_000
 
 type Turn = { readonly conversation: string; readonly turnId: string }
 
