@@ -51,9 +51,16 @@ const planted: readonly (readonly [name: string, file: string, find: string, rep
   [
     'what the application forks acts as the system',
     'src/engine/scopes.ts',
-    'at === undefined || who === system ? null',
-    'at === undefined ? null',
+    'fork === null || who === system ? null',
+    'fork === null ? null',
     forked('acts for the person whose turn it was where the application forked it'),
+  ],
+  [
+    'a fork that another node finds due acts for the person whose turn it was',
+    'src/store/claim-due.ts',
+    'parent?.at === undefined ? null : { at: parent.at, owner }',
+    'null',
+    forked('acts for that user on a node that finds it due, which reads no row for it'),
   ],
   [
     'a scope that cannot be restored is the system',

@@ -159,7 +159,7 @@ export const upkeepMutants: readonly Mutant[] = [
     edits: [
       {
         file: 'src/store/claim-due.ts',
-        find: '    return error as ConversationUnreadableError',
+        find: '    return { problem: error as ConversationUnreadableError, fork: null }',
         replace: '    throw error',
       },
     ],
