@@ -15,6 +15,11 @@ export const bulkMutants: readonly Mutant[] = [
     killedBy: [story(later)],
   },
   {
+    name: 'bulk jobs: a process that dies leaves the turn of what is quarantined open',
+    edits: [{ file: runner, find: 'if (all.length > 0) await', replace: 'if (all.length < 0) await' }],
+    killedBy: [story('end the turn of what is quarantined, also where a process died once it had asked for that')],
+  },
+  {
     name: 'bulk jobs: look at conversations that were created later',
     edits: [{ file: runner, find: 'filter, at: createdAt, after', replace: 'filter, at: null, after' }],
     killedBy: [killed('cancels each once, and nothing that came later')],
