@@ -51,8 +51,8 @@ const planted: readonly (readonly [name: string, file: string, find: string, rep
   [
     'what the application forks acts as the system',
     'src/engine/scopes.ts',
-    'at === undefined || who === system ? null',
-    'at === undefined ? null',
+    'fork === null || who === system ? null',
+    'fork === null ? null',
     forked('acts for the person whose turn it was where the application forked it'),
   ],
   [
