@@ -7,7 +7,7 @@ import { memoryStore } from '../../src/store/memory/memory-store.ts'
 import { scriptedModel } from '../../src/testing/scripted-model.ts'
 import { serveOfficial } from './official-server.ts'
 
-vi.setConfig({ testTimeout: 30_000 })
+vi.setConfig({ testTimeout: 90_000 })
 
 const ends: (() => Promise<unknown>)[] = []
 afterEach(async () => {
@@ -15,7 +15,7 @@ afterEach(async () => {
 })
 
 // Lists are asked for again only where the server says that they changed.
-const options = { name: 'shop', listedForMs: 3_600_000 } as const
+const options = { name: 'shop', listedForMs: 3_600_000, connectTimeoutMs: 60_000 } as const
 
 /** Each turn calls one tool, and then ends. */
 function chatOf(tools: McpTools, tool: string) {
@@ -48,7 +48,9 @@ test('over HTTP, a server that says that its tools changed is asked again before
   extra = ['later']
   for (const step of await offered()) expect(step).not.toContain('shop__later')
   served.sayToolsChanged()
-  await expect.poll(async () => (await tools.list()).map(({ name }) => name)).toContain('shop__later')
+  await expect
+    .poll(async () => (await tools.list()).map(({ name }) => name), { timeout: 30_000 })
+    .toContain('shop__later')
   for (const step of await offered()) expect(step).toContain('shop__later')
 })
 
@@ -59,6 +61,8 @@ test('over stdio, tools that change within a turn are those of the next one', as
   const { offered } = chatOf(tools, 'shop__grow')
   const [first, second] = await offered()
   expect([first, second].map((step) => step!.includes('shop__grown'))).toEqual([false, false])
-  await expect.poll(async () => (await tools.list()).map(({ name }) => name)).toContain('shop__grown')
+  await expect
+    .poll(async () => (await tools.list()).map(({ name }) => name), { timeout: 30_000 })
+    .toContain('shop__grown')
   expect((await offered())[0]).toContain('shop__grown')
 })

@@ -10,7 +10,7 @@ import { memoryStore } from '../../src/store/memory/memory-store.ts'
 import { scriptedModel } from '../../src/testing/scripted-model.ts'
 import { exportStore } from '../../src/upkeep/index.ts'
 
-vi.setConfig({ testTimeout: 30_000 })
+vi.setConfig({ testTimeout: 90_000 })
 
 const ends: (() => Promise<unknown>)[] = []
 afterEach(async () => {
@@ -57,7 +57,7 @@ async function allThatIsTold(server: McpProcess | McpAddress): Promise<string> {
     told.push(message, about, about && 'error' in about ? String(about.error) : '')
   }
   const logger: Logger = { debug: log, info: log, warn: log, error: log }
-  const tools = mcpTools(server, { name: 'shop', retry: { baseMs: 1, maxMs: 1 }, logger })
+  const tools = mcpTools(server, { name: 'shop', connectTimeoutMs: 60_000, retry: { baseMs: 1, maxMs: 1 }, logger })
   ends.push(() => tools.close())
   const model = scriptedModel(({ prompt, options }) => {
     if (prompt.at(-1)?.role === 'tool') return 'Done.'

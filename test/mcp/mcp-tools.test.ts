@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { afterEach, describe, expect, test, vi } from 'vitest'
+import { silentLogger } from '../../src/base/logger.ts'
 import { defineAgent } from '../../src/define/define-agent.ts'
 import { type McpTools, mcpTools } from '../../src/mcp/client/mcp-tools.ts'
 import type { McpToolsOptions } from '../../src/mcp/client/server-address.ts'
@@ -10,7 +11,7 @@ import { onlyPendingOf } from '../stories/pending-of.ts'
 import { toolResults } from '../stories/tool-results.ts'
 import { type Effects, serveOfficial } from './official-server.ts'
 
-vi.setConfig({ testTimeout: 30_000 })
+vi.setConfig({ testTimeout: 90_000 })
 
 const ends: (() => Promise<unknown>)[] = []
 afterEach(async () => {
@@ -18,6 +19,9 @@ afterEach(async () => {
 })
 
 const effectsOf = new WeakMap<McpTools, Effects>()
+
+// A process starts slowly on a busy machine.
+const patient = { connectTimeoutMs: 60_000 }
 
 const stdioServer = {
   command: process.execPath,
@@ -59,7 +63,7 @@ const offered = (model: ReturnType<typeof chatWith>['model'], n: number) =>
 describe.each(['http', 'stdio'] as const)('the tools of an official server over %s', (kind) => {
   async function open(options: Partial<McpToolsOptions> = {}) {
     if (kind === 'http') return (await overHttp(options)).tools
-    const tools = mcpTools(stdioServer, { name: 'shop', ...options })
+    const tools = mcpTools(stdioServer, { name: 'shop', ...patient, ...options })
     ends.push(() => tools.close())
     return tools
   }
@@ -247,6 +251,7 @@ describe('a server that is not there', () => {
     const server = { command: process.execPath, args: ['-e', dyingServer] }
     const tools = mcpTools(server, {
       name: 'shop',
+      ...patient,
       retry: { baseMs: 1, maxMs: 5 },
       tools: { die: { approval: 'auto' } },
     })
@@ -292,6 +297,42 @@ describe('a server that is not there', () => {
     await tools.list()
     expect(asked).toBe(before)
   })
+})
+
+test('the pauses after failures double up to their limit, and begin anew once it was connected', async () => {
+  const served = await serveOfficial([])
+  ends.push(() => served.close())
+  let isDown = true
+  const pauses: number[] = []
+  const warn = (_: string, about?: object): void => {
+    const [, ms] = /tried again in (\d+) ms/.exec(String((about as { readonly error?: unknown }).error)) ?? []
+    if (ms !== undefined) pauses.push(Number(ms))
+  }
+  const tools = mcpTools(
+    {
+      url: 'https://shop.test/mcp',
+      fetch: (url, init) => {
+        if (isDown) throw new TypeError('no connection')
+        return fetch(new URL(new URL(url).pathname, served.url), init)
+      },
+    },
+    { name: 'shop', listedForMs: 0, retry: { baseMs: 40, maxMs: 100 }, logger: { ...silentLogger, warn } },
+  )
+  ends.push(() => tools.close())
+  const failing = async (times: number): Promise<void> => {
+    for (let n = 0; n < times; n++) {
+      await tools.list()
+      await new Promise((resolve) => setTimeout(resolve, 120))
+    }
+  }
+  await failing(4)
+  isDown = false
+  expect(await tools.list()).toHaveLength(7)
+  isDown = true
+  await failing(2)
+  // The first failure of a connection that was there is the call's, and counts. A little of a pause may have passed when it is told.
+  expect(pauses.map((ms) => [40, 80, 100].find((full) => ms <= full))).toEqual([40, 80, 100, 100, 80])
+  expect(pauses[0]).toBeGreaterThan(0)
 })
 
 /** A server in a few lines of the older protocol, which ends when a tool is called. */

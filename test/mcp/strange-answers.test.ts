@@ -153,6 +153,17 @@ test('pages of a list are asked for with the cursors of the server and no others
   expect(cursors).toEqual([undefined, 'p2'])
 })
 
+test.each([
+  ['hangs', () => new Promise<never>(() => {}), /timed out/],
+  ['throws', () => Promise.reject(new Error('the vault is sealed')), /the vault is sealed/],
+  ['returns no texts', () => ({ key: 7 }), /'headers' must return an object of texts/],
+  ['returns nothing', () => undefined, /'headers' must return an object of texts/],
+])('headers from a function that %s cost the tools of the server, and say why', async (_, headers, problem) => {
+  const tools = strange({}, { headers: headers as never }, { connectTimeoutMs: 200 })
+  expect(await tools.list()).toEqual([])
+  expect(tools.status().problem).toMatch(problem)
+})
+
 test('a server without tools has none, and nothing is written to the console about it', async () => {
   const written = vi.spyOn(console, 'debug').mockImplementation(() => {})
   try {

@@ -5,6 +5,8 @@ const tools = (test: string): Case => ({ file: 'test/mcp/mcp-tools.test.ts', tes
 const served = (test: string): Case => ({ file: 'test/mcp/agents-served.test.ts', test })
 const hostile = (test: string): Case => ({ file: 'test/mcp/hostile-servers.test.ts', test })
 
+const changes = (test: string): Case => ({ file: 'test/mcp/changed-lists.test.ts', test })
+const kept = (test: string): Case => ({ file: 'test/mcp/kept-secret.test.ts', test })
 const strange = (test: string): Case => ({ file: 'test/mcp/strange-answers.test.ts', test })
 const secrets = (test: string): Case => ({ file: 'src/mcp/client/secrets.test.ts', test })
 
@@ -18,6 +20,27 @@ const planted: readonly (readonly [name: string, file: string, find: string, rep
     "round.kind === 'recovery' || round.toolState !== undefined",
     "round.kind === 'recovery'",
     asks(waits),
+  ],
+  [
+    'a server that says that its tools changed is not heard',
+    'src/mcp/client/mcp-tools.ts',
+    'onToolsChanged: () => {\n        this.#isChanged = true',
+    'onToolsChanged: () => {\n        this.#isChanged = false',
+    changes('over HTTP, a server that says that its tools changed is asked again before the next turn'),
+  ],
+  [
+    'pauses between attempts to connect do not grow',
+    'src/mcp/client/connection.ts',
+    'baseMs * 2 ** Math.min(this.#failures, 20)',
+    'baseMs',
+    tools('the pauses after failures double up to their limit, and begin anew once it was connected'),
+  ],
+  [
+    'the environment of a process is no secret',
+    'src/mcp/client/transport.ts',
+    'secrets.add(Object.values(env))',
+    '',
+    kept('the environment of a process is in nothing that is kept or told, wherever the server repeats it'),
   ],
   [
     'a state is good for every agent',

@@ -151,6 +151,6 @@ function isText(value: unknown): value is string {
   return typeof value === 'string'
 }
 
-function isTexts(value: unknown): boolean {
+export function isTexts(value: unknown): boolean {
   return typeof value === 'object' && value !== null && Object.values(value).every(isText)
 }

@@ -4,7 +4,7 @@ import { guardedFetch } from '../../base/pinned-request.ts'
 import { boundedResponse, maxMessageBytes } from './bounded-response.ts'
 import { loadClient, loadStdio } from './load-client.ts'
 import type { Secrets } from './secrets.ts'
-import { isProcess, type McpAddress, type McpProcess } from './server-address.ts'
+import { isProcess, isTexts, type McpAddress, type McpProcess } from './server-address.ts'
 
 export type ServerTransport = Transport & {
   /** Ends a process at once. Asked to end, it could write on until then. */
@@ -58,6 +58,7 @@ async function httpTransport(server: McpAddress, secrets: Secrets): Promise<Serv
   return new StreamableHTTPClientTransport(url, {
     fetch: async (target, init) => {
       const own = typeof headers === 'function' ? await headers() : headers
+      if (!isTexts(own)) throw new TypeError("the function 'headers' must return an object of texts")
       secrets.addFrom(url)
       secrets.add(Object.values(own))
       const all = new Headers(init?.headers)
