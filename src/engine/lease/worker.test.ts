@@ -47,25 +47,25 @@ describe('a session', () => {
     await worker.close(0)
   })
 
-  test('that was claimed while the last place was taken is given back, and found again when there is room', async () => {
+  test('that was claimed while the last places were taken is given back, and found again when there is room', async () => {
     const { flow, running, end } = heldFlow()
-    const { worker, pass, store, meddle, types } = workingNode([flow], { maxConcurrentTurns: 1, pollMs: 60_000 })
-    for (const id of ['s1', 's2']) await startSession(store, id)
+    const { worker, pass, store, meddle, types } = workingNode([flow], { maxConcurrentTurns: 2, pollMs: 60_000 })
+    for (const id of ['s1', 's2', 's3']) await startSession(store, id)
     const answer = Promise.withResolvers<void>()
     meddle['claimDue'] = () => answer.promise
     worker.startPolling(noAgents)
     await pass(0)
-    // The search has asked for one, and is not answered yet.
-    const work = worker.take(ref('s2'), 'flow:f')
+    // The search has asked for two, and then finds one.
+    const work = ['s2', 's3'].map((id) => worker.take(ref(id), 'flow:f'))
     await pass(0)
     answer.resolve()
     await pass(0)
-    expect(running()).toEqual(['s2'])
+    expect(running()).toEqual(['s2', 's3'])
     end('s2')
-    await work
+    await work[0]
     await pass(0)
-    expect(running()).toEqual(['s2', 's1'])
-    end('s1')
+    expect(running()).toEqual(['s2', 's3', 's1'])
+    for (const id of ['s1', 's3']) end(id)
     await pass(0)
     expect((await types('s1')).at(-1)).toBe('flow_ended')
     await worker.close(0)
