@@ -11,6 +11,7 @@ import {
   marked,
   regenerated,
   replied,
+  resolved,
   said,
   started,
   succeeded,
@@ -291,6 +292,17 @@ tell('other outcomes', [
     log: [said('t1'), cancelled('t1')],
     outcome: { type: 'end', turnId: 't1', status: 'failed', reason: 'model_failed' },
     append: [ended('t1', 'cancelled')],
+  },
+  {
+    name: 'a turn that ends over an open call, which nothing should bring about, ends the call as the system',
+    log: [
+      said('t1'),
+      replied('t1', 'm1', 1, { calls: ['c1'] }),
+      called('c1', { gated: true }),
+      suspended('c1', 'approval'),
+    ],
+    outcome: { type: 'end', turnId: 't1', status: 'failed', reason: 'model_failed' },
+    append: [resolved('c1', 'approval', 'cancelled', { who: 'system' }), ended('t1', 'failed', 'model_failed')],
   },
   {
     name: 'a turn that has ended does not end again',

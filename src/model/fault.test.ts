@@ -20,6 +20,8 @@ test.each([
 
 describe('faultOf', () => {
   test.each([
+    [302, 'model_failed', false],
+    [399, 'model_failed', false],
     [400, 'model_rejected', false],
     [401, 'model_unauthorized', false],
     [403, 'model_unauthorized', false],

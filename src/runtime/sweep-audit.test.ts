@@ -11,6 +11,7 @@ function swept(count: number, ttlMs = 1_000) {
   const done: string[] = []
   const lines: string[] = []
   let isDown = false
+  let held: PromiseWithResolvers<void> | null = null
   const store = {
     forTenant: (tenant: string) => ({
       listConversations: async ({ limit, before }: { limit: number; before?: string }) => {
@@ -18,13 +19,18 @@ function swept(count: number, ttlMs = 1_000) {
         const from = before === undefined ? 0 : Number(before) + 1
         return Array.from({ length: Math.min(limit, count - from) }, (_, index) => ({ id: String(from + index) }))
       },
-      gcModelCalls: async (id: string, ttl: number) => void done.push(`${tenant}/${id} ${ttl}`),
+      gcModelCalls: async (id: string, ttl: number) => {
+        done.push(`${tenant}/${id} ${ttl}`)
+        await held?.promise
+      },
     }),
   } as unknown as Store
   const clock = fakeClock()
   const logger: Logger = { ...silentLogger, warn: (message) => lines.push(message) }
   const stop = sweepAudit({ store, clock, logger, ttlMs, tenants: new Set(['acme', 'other']) })
-  return { clock, done, lines, stop, down: (value: boolean) => (isDown = value) }
+  const hold = () => void (held = Promise.withResolvers<void>())
+  const release = () => held?.resolve()
+  return { clock, done, lines, stop, hold, release, down: (value: boolean) => (isDown = value) }
 }
 
 test('every conversation of every tenant is swept, page by page, once in the time that rows may be old', async () => {
@@ -71,4 +77,14 @@ test('once stopped, nothing is swept any more', async () => {
   stop()
   await clock.advance(10_000)
   expect(done).toEqual([])
+})
+
+test('a sweep that is stopped in the middle goes no further, and none follows', async () => {
+  const { clock, done, stop, hold, release } = swept(3)
+  hold()
+  await clock.advance(1_000)
+  stop()
+  release()
+  await clock.advance(10_000)
+  expect(done).toEqual(['acme/0 1000'])
 })

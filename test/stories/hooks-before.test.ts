@@ -47,6 +47,17 @@ overStores('hooks before a model call', (story) => {
     expect(shapeOf(await chat.events())).not.toContain('injection')
   })
 
+  test('are told which turn of which conversation they are for', async () => {
+    const told: unknown[] = []
+    const asking = preHook('asking', ({ agent, conversationId, turnId, step }) => {
+      told.push({ agent, conversationId, turnId, step })
+    })
+    const { chat } = start(story, [asking])
+    const turn = await chat.send('hello')
+    await turn.outcome()
+    expect(told).toEqual([{ agent: 'a', conversationId: 'c1', turnId: turn.turnId, step: 0 }])
+  })
+
   test('that are parallel run together, and what they add is in the order they were declared', async () => {
     const isBoth = gate()
     let inside = 0

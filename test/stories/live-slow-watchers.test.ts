@@ -37,17 +37,6 @@ overStores('a watcher that is too slow', (story) => {
     expect(view).toEqual(await chat.view())
   })
 
-  test('is kept while no more than 10,000 events and 16 MiB wait for it', async () => {
-    const { model, chat } = start()
-    const watching = chat.watch()
-    await chat.send('one')
-    await model.answer(1, 'first')
-    await chat.outcome()
-    await watching.next()
-    for (let n = 0; n < 40; n++) await chat.note(`n${n}`, 'x'.repeat(60_000))
-    for await (const event of watching) if (event.type === 'note' && event.content.name === 'n39') break
-  })
-
   test('is told the last event it was given, not the last that was there for it', async () => {
     const { model, chat } = start()
     const watching = chat.watch({ maxBuffered: 12 })

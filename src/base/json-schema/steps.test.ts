@@ -45,6 +45,7 @@ test.each<[schema: JsonObject, value: Json, steps: number[]]>([
   [{ patternProperties: { '^a': { type: 'number' } }, additionalProperties: false }, { ab: 'x', c: 2 }, [115, 35, 261]],
   [{ propertyNames: { maxLength: 3 } }, { abc: 1, [long]: 2 }, [102, 29, 130]],
   [{ minProperties: 1, maxProperties: 2 }, { a: 1, b: 2, c: 3 }, [52, 12, 112]],
+  [{ anyOf: [{ type: 'number' }, { minimum: 0 }, { maximum: 9 }] }, 1, [206, 4]],
   [{ dependentRequired: { a: ['b', 'c'] } }, { a: 1, b: 2 }, [55, 4, 104]],
   [{ dependentSchemas: { a: { required: ['b'] } } }, { a: 1, b: 2 }, [104, 5]],
   [{ dependencies: { a: ['b'], b: { maxProperties: 1 } } }, { a: 1, b: 2 }, [104, 13, 113]],

@@ -47,6 +47,30 @@ describe('a session', () => {
     await worker.close(0)
   })
 
+  test('that was claimed while the last places were taken is given back, and found again when there is room', async () => {
+    const { flow, running, end } = heldFlow()
+    const { worker, pass, store, meddle, types } = workingNode([flow], { maxConcurrentTurns: 2, pollMs: 60_000 })
+    for (const id of ['s1', 's2', 's3']) await startSession(store, id)
+    const answer = Promise.withResolvers<void>()
+    meddle['claimDue'] = () => answer.promise
+    worker.startPolling(noAgents)
+    await pass(0)
+    // The search has asked for two, and then finds one.
+    const work = ['s2', 's3'].map((id) => worker.take(ref(id), 'flow:f'))
+    await pass(0)
+    answer.resolve()
+    await pass(0)
+    expect(running()).toEqual(['s2', 's3'])
+    end('s2')
+    await work[0]
+    await pass(0)
+    expect(running()).toEqual(['s2', 's3', 's1'])
+    for (const id of ['s1', 's3']) end(id)
+    await pass(0)
+    expect((await types('s1')).at(-1)).toBe('flow_ended')
+    await worker.close(0)
+  })
+
   test('of a flow that this node has not is left to others', async () => {
     const { worker, store, countOf } = workingNode([asks])
     await startSession(store, 's1', 'other')

@@ -15,7 +15,7 @@ import {
 } from '../../../test/log/story.ts'
 import type { AssistantPart, NewEvent } from '../../log/events.ts'
 import { noReduction } from '../budget/reduce.ts'
-import { type RenderOptions, renderContext } from './render-context.ts'
+import { contextOfCall, type RenderOptions, renderContext } from './render-context.ts'
 
 const own = { provider: 'test', modelId: 'one' }
 const other = { provider: 'elsewhere', modelId: 'two' }
@@ -304,4 +304,14 @@ test('rendering is pure: the same state gives the same prompt, and is not touche
   const [first, second] = [1, 2].map(() => renderContext(state, { system: 'x', model: own }))
   expect(first).toEqual(second)
   expect(state).toEqual(copy)
+})
+
+test('a tool that asks what its model saw is told of files by their names, or else by their types', () => {
+  const data = { blob: 'b'.repeat(64), mediaType: 'image/png', size: 3 }
+  const file = { type: 'file' as const, mediaType: 'image/png', data }
+  const parts = [file, { ...file, filename: 'cat.png' }]
+  const asked: NewEvent = { type: 'user_msg', content: { turnId: 't1', message: { parts }, options: {}, who: 'ann' } }
+  const state = stateOf([asked, replied('t1', 'm1', 1, { calls: ['c1'] }), called('c1')])
+  const told = contextOfCall(state, 'c1', noReduction)[0]?.content
+  expect(told).toMatchObject([{ text: '[file image/png]' }, { text: '[file cat.png]' }])
 })

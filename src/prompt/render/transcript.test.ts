@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { toolTurns } from '../../../test/context/tool-turns.ts'
 import { called, ended, marked, replied, said, stateOf, succeeded } from '../../../test/log/story.ts'
-import { toolResult } from '../../log/validate-event.ts'
+import { toolResult, userMsg } from '../../log/validate-event.ts'
 import { transcript } from './transcript.ts'
 
 test('a transcript says who said what, and what tools were asked and gave', () => {
@@ -46,4 +46,11 @@ test('a transcript that would be too long tells less of each piece, and all of t
   expect(short.length).toBeLessThanOrEqual(10_000)
   expect(short.match(/^Tool look/gm)).toHaveLength(10)
   expect(transcript(turns, 100)).toHaveLength(101)
+})
+
+test('of a long message four times as much is told as of a result', () => {
+  const parts = [{ type: 'text' as const, text: 'y'.repeat(17_000) }]
+  const asked = userMsg({ turnId: 't1', message: { parts }, options: {}, who: 'ann' })
+  const lines = transcript(stateOf([asked, replied('t1', 'm1', 1, { parts })]).turns).split('\n')
+  expect(lines.map((line) => /(y+)…$/.exec(line)?.[1]?.length)).toEqual([16_000, 16_000])
 })

@@ -27,6 +27,32 @@ export function nodes({ describe, test, testTwoStores, testLeaping, expect, refu
     })
 
   describe('nodes', () => {
+    testNodes(
+      'the work of one agent is listed without that of others, in each state',
+      async ({ store, nodes, pass }) => {
+        const agents = ['ann', 'bob']
+        for (const agent of agents) {
+          for (const id of ['due', 'held', 'poison'])
+            await store.commit(`${id} ${agent}`, { events: [userMsg()], conversation: { agent } })
+          await store.acquireLease(`held ${agent}`, 'worker', 60_000)
+          for (let lapse = 0; lapse < 6; lapse++) {
+            await store.claimLease(`poison ${agent}`, `dead-${lapse}`, 1)
+            await pass(5)
+          }
+        }
+        const found = async (state: 'due' | 'held' | 'quarantined', agent?: string) =>
+          (await nodes.work({ state, ...(agent === undefined ? {} : { agent }) })).map(({ id }) => id).sort()
+        for (const [state, id] of [
+          ['due', 'due'],
+          ['held', 'held'],
+          ['quarantined', 'poison'],
+        ] as const) {
+          expect(await found(state)).toEqual(agents.map((agent) => `${id} ${agent}`))
+          for (const agent of agents) expect(await found(state, agent)).toEqual([`${id} ${agent}`])
+        }
+      },
+    )
+
     testNodes('a node is listed with what it said, from its first beat until it leaves', async ({ nodes }) => {
       expect(await nodes.beat(worker)).toBe(null)
       await nodes.beat(api)
