@@ -305,7 +305,8 @@ export const leaseMutants: readonly Mutant[] = [
       {
         file: 'src/engine/lease/worker.ts',
         find: 'if (expected) expected.startedEpoch = Math.max(expected.startedEpoch, entry.lease.epoch)',
-        replace: 'if (expected && brought.known) expected.startedEpoch = Math.max(expected.startedEpoch, entry.lease.epoch)',
+        replace:
+          'if (expected && brought.known) expected.startedEpoch = Math.max(expected.startedEpoch, entry.lease.epoch)',
       },
     ],
     killedBy: [

@@ -119,23 +119,26 @@ studioTest(
   },
 )
 
-studioTest('an address finds its item behind the first page of the inbox, and also where a filter leaves it out', async () => {
-  await say('behind', 'oldest', 'Ask for the colour of oldest')
-  await Promise.all(Array.from({ length: 104 }, (_, n) => say('behind', `b-${n}`, 'refund please')))
-  const [oldest] = (await studio.client('ann', 'behind').conversation('oldest').view()).pending
-  const page = await studio.open(`/inbox/${oldest!.callId}`, { tenant: 'behind' })
-  await page.getByRole('heading', { name: 'Which colour for oldest?' }).waitFor()
-  await page.goto(`${studio.url}/studio/inbox/${oldest!.callId}?text=o-1`)
-  await page.getByRole('heading', { name: 'Which colour for oldest?' }).waitFor()
-  expect(await page.getByRole('list', { name: 'Waiting' }).getByText('oldest').count()).toBe(0)
-  // What is on no page is said to be on none.
-  await page.goto(`${studio.url}/studio/inbox/none`)
-  await page.getByText('This is not waiting for an answer.').waitFor()
-  await page.goto(`${studio.url}/studio/inbox?text=oldest`)
-  await page.getByText('None of the 100 newest matches the filter.').waitFor()
-  await page.getByRole('button', { name: 'Show more' }).click()
-  await page.getByRole('list', { name: 'Waiting' }).getByText('Which colour for oldest?').waitFor()
-})
+studioTest(
+  'an address finds its item behind the first page of the inbox, and also where a filter leaves it out',
+  async () => {
+    await say('behind', 'oldest', 'Ask for the colour of oldest')
+    await Promise.all(Array.from({ length: 104 }, (_, n) => say('behind', `b-${n}`, 'refund please')))
+    const [oldest] = (await studio.client('ann', 'behind').conversation('oldest').view()).pending
+    const page = await studio.open(`/inbox/${oldest!.callId}`, { tenant: 'behind' })
+    await page.getByRole('heading', { name: 'Which colour for oldest?' }).waitFor()
+    await page.goto(`${studio.url}/studio/inbox/${oldest!.callId}?text=o-1`)
+    await page.getByRole('heading', { name: 'Which colour for oldest?' }).waitFor()
+    expect(await page.getByRole('list', { name: 'Waiting' }).getByText('oldest').count()).toBe(0)
+    // What is on no page is said to be on none.
+    await page.goto(`${studio.url}/studio/inbox/none`)
+    await page.getByText('This is not waiting for an answer.').waitFor()
+    await page.goto(`${studio.url}/studio/inbox?text=oldest`)
+    await page.getByText('None of the 100 newest matches the filter.').waitFor()
+    await page.getByRole('button', { name: 'Show more' }).click()
+    await page.getByRole('list', { name: 'Waiting' }).getByText('Which colour for oldest?').waitFor()
+  },
+)
 
 studioTest('questions of one human tool are answered together', async () => {
   for (const lamp of ['desk', 'floor']) await say('together', `t-${lamp}`, `Ask for the colour of ${lamp}`)
