@@ -26,3 +26,21 @@ test('a pause waits for what holds the rows for longer than its first tries, as 
   await client.query('COMMIT')
   expect(await pausing).toMatchObject({ target: { tenant: 'acme' }, who: 'ann' })
 })
+
+test('acts of before a crash, which leaves a gap in their numbers, are kept', async () => {
+  const before = await store.steering!.acts({ limit: 10 })
+  await store.steering!.pause({ tenant: 'before' }, { who: 'ann' })
+  await client.query("SELECT setval('perdure.steering_acts_id_seq', 5000)")
+  await store.steering!.resume({ tenant: 'before' }, { who: 'eve' })
+  const acts = await store.steering!.acts({ limit: 10 })
+  expect(acts.map(({ act, who }) => `${act} ${who}`).slice(0, 2)).toEqual(['resume eve', 'pause ann'])
+  expect(acts.slice(2)).toEqual(before)
+})
+
+test('of very many acts the newest thousand are kept', async () => {
+  for (let n = 0; n < 510; n += 1) {
+    await store.steering!.pause({ tenant: 'many' }, { who: 'ann' })
+    await store.steering!.resume({ tenant: 'many' }, { who: 'ann' })
+  }
+  expect((await client.query('SELECT count(*)::int AS n FROM perdure.steering_acts')).rows).toEqual([{ n: 1_000 }])
+})

@@ -33,7 +33,9 @@ export const createSteering = (schema: string): string => `
   BEGIN
     INSERT INTO ${schema}.steering_acts (act, kind, tenant, name, who, at, reason)
       VALUES (p_act, p_kind, p_tenant, p_name, p_who, ${nowMs}, p_reason) RETURNING id INTO v_id;
-    DELETE FROM ${schema}.steering_acts a WHERE a.id <= v_id - ${mostActs};
+    -- Counted, because a crash leaves a gap in the ids.
+    DELETE FROM ${schema}.steering_acts a
+      WHERE a.id < (SELECT b.id FROM ${schema}.steering_acts b ORDER BY b.id DESC OFFSET ${mostActs - 1} LIMIT 1);
     RETURN v_id;
   END $$;
 
