@@ -19,7 +19,7 @@ export class Timeline {
 /** Keeps everything a violation can be traced with, since a run does not come again. Returns the path. */
 export function keepEvidence(seed: number, timeline: Timeline, { history, kept, ...rest }: Facts): string {
   const path = join(tmpdir(), `perdure-fleet-${seed}-${Date.now()}.json`)
-  const logs = Object.fromEntries([...kept].map(([id, { record, log }]) => [id, { record, log }]))
+  const logs = Object.fromEntries([...kept].map(([id, { record, log, shown }]) => [id, { record, log, shown }]))
   writeFileSync(path, JSON.stringify({ timeline: timeline.lines(), history, logs, ...rest }, null, 1))
   return path
 }

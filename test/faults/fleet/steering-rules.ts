@@ -118,7 +118,7 @@ export function jobsActOnce({ history, jobs, kept }: Facts): string[] {
 }
 
 /** What a job wrote to a log, with when the turn began that it acted on. */
-function actsOf(id: string, action: string, { log }: Kept): { turnId: string; began: number }[] {
+function actsOf(id: string, action: string, { log, shown }: Kept): { turnId: string; began: number }[] {
   const firstOf = (turnId: string): LogEvent | undefined =>
     log.find((event) => event.type === 'user_msg' && event.content.turnId === turnId)
   return log.flatMap((event) => {
@@ -128,7 +128,8 @@ function actsOf(id: string, action: string, { log }: Kept): { turnId: string; be
     const { by, fromSeq } = event.content
     const message = firstOf(by)
     const isOwn = message?.type === 'user_msg' && message.content.key === `job/${id}`
-    return isOwn ? [{ turnId: by, began: log[fromSeq - 1]!.at }] : []
+    // By its place in the whole log: `log` leaves out what only the later build knows.
+    return isOwn ? [{ turnId: by, began: Number(shown[fromSeq - 1]!.split(' ')[2]) }] : []
   })
 }
 
