@@ -16,6 +16,8 @@ import { turnSpans } from './turn-spans.ts'
 
 /** Of a longer turn or session, only this many of the newest events are read, and the first. */
 const mostEvents = 2_000
+/** The same in bytes: a log may be larger than the memory of the process. */
+const mostBytes = 4 * 1024 * 1024
 const mostRows = 1_000
 
 /** How many logs are read at once, and how many wait for it. Beyond that, a turn has no spans: telemetry must not slow down what it watches. */
@@ -75,14 +77,19 @@ async function readSpans(rested: Rested, content: boolean): Promise<Spans> {
   const events = await eventsOf(rested)
   if (turnId === null) return sessionSpans({ ref, flow: name, events, heldFrom, content })
   // Its rows are in the order of their names, which begin with the id of the turn.
-  const calls = await rested.store.modelCalls(ref.id, { from: `${turnId}/`, contexts: false, limit: mostRows })
+  const calls = await rested.store.modelCalls(ref.id, {
+    from: `${turnId}/`,
+    contexts: false,
+    limit: mostRows,
+    maxBytes: mostBytes,
+  })
   return turnSpans({ ref, agent: name, turnId, events, calls, heldFrom, content })
 }
 
 async function eventsOf({ ref, store, firstSeq, lastSeq }: Rested): Promise<LogEvent[]> {
   const after = Math.max(firstSeq - 1, lastSeq - mostEvents)
-  const newest = await store.streamEvents(ref.id, { after, before: lastSeq + 1 })
-  if (after < firstSeq) return newest
+  const newest = await store.streamEvents(ref.id, { after, before: lastSeq + 1, maxBytes: mostBytes })
+  if (newest[0]?.seq === firstSeq) return newest
   return [...(await store.streamEvents(ref.id, { after: firstSeq - 1, before: firstSeq + 1 })), ...newest]
 }
 

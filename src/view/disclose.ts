@@ -15,7 +15,15 @@ import type { CallState, ConversationState, Round, TurnItem, TurnState } from '.
 import type { Replaced } from '../log/superseded.ts'
 import { isKnownType } from '../log/validate-event.ts'
 import type { WatchEvent } from './growing-view.ts'
-import { hiddenChildError, hiddenError, hiddenReason, hideWithheld, safePart } from './hidden.ts'
+import {
+  hiddenChildError,
+  hiddenError,
+  hiddenReason,
+  hideWithheld,
+  mapped,
+  safePart,
+  withoutToolState,
+} from './hidden.ts'
 import type { LiveEvent, View, ViewMessage, ViewPart } from './view.ts'
 import { viewOf } from './view-of.ts'
 
@@ -27,8 +35,8 @@ export type Disclosure = {
   /** The error texts of tools, providers and hooks. Without it a page learns only that something failed, and its call id or error code. */
   readonly errors: boolean
   /**
-   * The text of messages that no hook has passed, in log events, and the keys of the application's state that are not exposed. Without it such messages are
-   * empty and such keys absent. `messages` and `state` of a view never contain either.
+   * The text of messages that no hook has passed, in log events, the keys of the application's state that are not exposed, and what a tool gets back with the
+   * answer to its question. Without it such messages are empty, such keys absent, and the last is null. `messages` and `state` of a view never contain any.
    */
   readonly withheld: boolean
 }
@@ -220,6 +228,9 @@ export function discloseEvent(event: LogEvent, disclosure: Disclosure): LogEvent
       const content = disclosure.withheld ? event.content : exposedOf(event.content)
       return content === event.content ? event : { ...event, content }
     }
+    case 'tool_asked':
+      if (disclosure.withheld || event.content.state === null) return event
+      return { ...event, content: { ...event.content, state: null } }
     default:
       return disclosure.errors ? event : withoutErrors(event, disclosure)
   }
@@ -267,8 +278,6 @@ function withoutErrors(event: LogEvent, disclosure: Disclosure): LogEvent {
     }
     case 'scope_missing':
       return { ...event, content: { ...event.content, reason: hiddenScope } }
-    case 'tool_asked':
-      return { ...event, content: { ...event.content, state: null } }
     case 'state_refused':
       return { ...event, content: { ...event.content, reason: hiddenRefusal } }
     case 'seeded':
@@ -304,7 +313,7 @@ function withoutAnswerReason(value: Json): Json {
 }
 
 function discloseCall(call: CallState, { errors, withheld }: Disclosure): CallState {
-  const shown = withheld ? call : withExposedState(call)
+  const shown = withheld ? call : withoutToolState(withExposedState(call))
   return errors ? shown : withoutCallErrors(shown)
 }
 
@@ -378,15 +387,4 @@ function isObject(value: Json): value is JsonObject {
 function withParts<Whole extends { readonly parts: readonly AnyPart[] }>(whole: Whole, change: ChangePart): Whole {
   const parts = mapped(whole.parts, (part) => change(part))
   return parts === whole.parts ? whole : { ...whole, parts }
-}
-
-/** Returns the same list when no member changed. */
-function mapped<T>(list: readonly T[], change: (member: T) => T): readonly T[] {
-  let isSame = true
-  const changed = list.map((member) => {
-    const next = change(member)
-    if (next !== member) isSame = false
-    return next
-  })
-  return isSame ? list : changed
 }

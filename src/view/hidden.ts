@@ -2,6 +2,7 @@ import { errorCodes } from '../base/errors/codes.ts'
 import { isFileUrl, withWebUrl } from '../log/blob-ref.ts'
 import { expiredError, interruptedEnd } from '../log/call-phase.ts'
 import type { AssistantPart, EventOf, InterruptedEnd, LogEvent, TurnStatus, UserPart } from '../log/events.ts'
+import type { CallState } from '../log/state.ts'
 import type { ViewPart } from './view.ts'
 
 /** An error as the log records it. `userFacing`: its text is meant for people. */
@@ -96,4 +97,25 @@ export function safePart<Part extends UserPart | AssistantPart | ViewPart>(part:
   }
   if (part.type !== 'file' || typeof part.data !== 'string' || isFileUrl(part.data)) return part
   return { ...part, data: 'about:blank' }
+}
+
+/** What a tool gets back with the answer to its question, such as the `requestState` of an MCP server. That it asked stays. */
+export function withoutToolState(call: CallState): CallState {
+  const rounds = mapped(call.rounds, (round) =>
+    (round.toolState ?? null) === null ? round : { ...round, toolState: null },
+  )
+  const asking = call.asking && (call.asking.state === null ? call.asking : { ...call.asking, state: null })
+  if (rounds === call.rounds && asking === call.asking) return call
+  return { ...call, rounds, ...(asking ? { asking } : {}) }
+}
+
+/** Returns the same list when no member changed. */
+export function mapped<T>(list: readonly T[], change: (member: T) => T): readonly T[] {
+  let isSame = true
+  const changed = list.map((member) => {
+    const next = change(member)
+    if (next !== member) isSame = false
+    return next
+  })
+  return isSame ? list : changed
 }

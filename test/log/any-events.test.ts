@@ -9,6 +9,7 @@ import { nextStep } from '../../src/log/next-step.ts'
 import { type Outcome, settle } from '../../src/log/settle.ts'
 import { type ConversationState, emptyState, openTurn } from '../../src/log/state.ts'
 import { validateEvent } from '../../src/log/validate-event.ts'
+import { discloseEvents, discloseState } from '../../src/view/disclose.ts'
 import { projectView } from '../../src/view/growing-view.ts'
 import { Announcer } from '../../src/view/live-events.ts'
 import { viewOf } from '../../src/view/view-of.ts'
@@ -59,6 +60,35 @@ test('any well-formed events are shown, the same as a snapshot and as a tail', (
     runs,
   )
 })
+
+test('any well-formed events are disclosed, the same as events and as what they fold to', () => {
+  fc.assert(
+    fc.property(fc.oneof(anyConversation, anyEvents), fc.boolean(), (events, errors) => {
+      const log = placed(withMarkedMessages(events))
+      const disclosure = { errors, withheld: false }
+      expect(foldEvents(discloseEvents(log, disclosure))).toEqual(discloseState(foldEvents(log), disclosure))
+    }),
+    runs,
+  )
+})
+
+/** Messages with ids of their own, and marks only right before theirs, as every writer puts them. */
+function withMarkedMessages(events: readonly NewEvent[]): NewEvent[] {
+  const known = new Set<string>()
+  const once = events.filter((event) => {
+    if (event.type !== 'assistant_msg') return true
+    const isNew = !known.has(event.content.messageId)
+    known.add(event.content.messageId)
+    return isNew
+  })
+  return once.filter((event, index) => {
+    const next = once[index + 1]
+    return (
+      event.type !== 'withheld' ||
+      (next?.type === 'assistant_msg' && next.content.messageId === event.content.messageId)
+    )
+  })
+}
 
 test('any well-formed events render to prompts that providers accept', () => {
   fc.assert(

@@ -10,6 +10,10 @@ const redactor = (test: string): Case => ({ file: 'src/base/redact/redactor.test
 const story = (test: string): Case => ({ file: 'test/stories/secrets-in-errors.test.ts', test })
 const addresses = (test: string): Case => ({ file: 'test/server/addresses.test.ts', test })
 const foreign = (test: string): Case => ({ file: 'src/store/sqlite/foreign-files.test.ts', test })
+const toolState = (showErrors: string): Case => ({
+  file: 'test/server/tool-state.test.ts',
+  test: `what a tool keeps for its question is in no answer to anyone but operators (showErrors: ${showErrors})`,
+})
 const memory = (test: string): Case => ({ file: 'src/store/memory/memory-store.test.ts', test })
 const everywhere = story('are in neither the log, nor the prompt, nor what is live, kept or logged')
 
@@ -321,6 +325,20 @@ const doors: readonly Row[] = [
     'error instanceof PerdureError || isBusy(error)',
     'error instanceof StoreError || isBusy(error)',
     foreign('of its first schema is refused and not changed, with the commands that move it'),
+  ],
+  [
+    'what a tool keeps for its question is in views',
+    'src/view/disclose.ts',
+    'withheld ? call : withoutToolState(withExposedState(call))',
+    'withheld ? call : withExposedState(call)',
+    toolState('false'),
+  ],
+  [
+    'what a tool keeps for its question is in events where errors are shown',
+    'src/view/disclose.ts',
+    'disclosure.withheld || event.content.state === null',
+    'disclosure.withheld || disclosure.errors || event.content.state === null',
+    toolState('true'),
   ],
   [
     'what a page says of its failed tool keeps its secrets',

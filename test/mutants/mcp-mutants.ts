@@ -15,6 +15,16 @@ const refused = 'a state that was changed, is of another secret or of another ag
 
 const planted: readonly (readonly [name: string, file: string, find: string, replace: string, killedBy: Case])[] = [
   [
+    'answers that MCP clients have not taken are not counted',
+    'src/mcp/server/mcp-handler.ts',
+    'await held.take(response, request.signal)',
+    '',
+    {
+      file: 'test/mcp/unsent-answers.test.ts',
+      test: 'MCP clients that take nothing of their answers are cut off when others need the memory',
+    },
+  ],
+  [
     'the answer to a question of a tool is its result',
     'src/log/call-phase.ts',
     "round.kind === 'recovery' || round.toolState !== undefined",

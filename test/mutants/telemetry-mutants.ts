@@ -14,6 +14,16 @@ const planted: readonly (readonly [name: string, file: string, find: string, rep
     story('has no words in it, unless they are asked for'),
   ],
   [
+    'the whole log of a large turn is read for its spans',
+    'src/telemetry/rest-reader.ts',
+    'before: lastSeq + 1, maxBytes: mostBytes }',
+    'before: lastSeq + 1 }',
+    {
+      file: 'src/telemetry/rest-reader.test.ts',
+      test: 'of a turn that is larger than the process, the newest events are read, and the first',
+    },
+  ],
+  [
     'the work before a wait is told again after it',
     'src/telemetry/span-record.ts',
     'rests && isOwners && seq <= heldFrom && marks[index + 1]?.wakes === true',

@@ -4,6 +4,7 @@ import { numberProblems } from '../../base/errors/read-options.ts'
 import { createClient } from '../../client/create-client.ts'
 import type { Scope } from '../../define/scope.ts'
 import type { Runtime } from '../../runtime/runtime.ts'
+import { ByteBudget } from '../../server/byte-budget.ts'
 import { createHandler, type ServedRuntime } from '../../server/create-handler.ts'
 import { identifyCaller } from '../../server/dispatch.ts'
 import { checkHost, checkOrigin, checkSize, corsHeaders, preflight } from '../../server/guard/read-body.ts'
@@ -11,6 +12,7 @@ import { logFailure, problemOf } from '../../server/problem.ts'
 import type { Route } from '../../server/route.ts'
 import { type ServerOptions, settingsOf } from '../../server/server-options.ts'
 import { agentServer, type ServedCaller } from './agent-server.ts'
+import { HeldBytes } from './held-bytes.ts'
 import { loadServer } from './load-server.ts'
 
 /** Options of `mcpHandler`: those of `createHandler` that decide who may do what, and how long a call waits. */
@@ -51,6 +53,7 @@ export function mcpHandler(runtime: ServedRuntime, options: McpHandlerOptions): 
   })
   const settings = settingsOf(served, served.authenticate!)
   const callers = new WeakMap<object, ServedCaller>()
+  const budget = new ByteBudget({ bytes: settings.limits.unsentBytes })
   let handler: Promise<McpHttpHandler> | null = null
 
   const open = async (): Promise<McpHttpHandler> => {
@@ -60,14 +63,21 @@ export function mcpHandler(runtime: ServedRuntime, options: McpHandlerOptions): 
     })
   }
 
-  async function callerOf(scope: Scope): Promise<ServedCaller> {
+  async function callerOf(scope: Scope, held: HeldBytes): Promise<ServedCaller> {
     const current = ('as' in runtime ? runtime : await runtime.get()) as Pick<Runtime, 'as' | 'signedStates'>
     const client = createClient({
       url: 'http://localhost',
-      fetch: (url, init) => {
+      fetch: async (url, init) => {
         const request = new Request(url, init)
         scopes.set(request, scope)
-        return routes(request)
+        const response = await routes(request)
+        try {
+          await held.take(response, request.signal)
+          return response
+        } catch (error) {
+          await response.body?.cancel()
+          return problemOf(error)
+        }
       },
     })
     return { client, agents: current.as(scope).agents, states: current.signedStates, waitMs }
@@ -81,8 +91,15 @@ export function mcpHandler(runtime: ServedRuntime, options: McpHandlerOptions): 
     const { scope } = await identifyCaller(request, mcpRoute, settings)
     handler ??= open()
     const extra = {}
-    callers.set(extra, await callerOf(scope!))
-    return await (await handler).fetch(request, { authInfo: { token: '', clientId: '', scopes: [], extra } })
+    const held = new HeldBytes(budget, settings.limits)
+    callers.set(extra, await callerOf(scope!, held))
+    try {
+      const authInfo = { token: '', clientId: '', scopes: [], extra }
+      return held.untilSent(await (await handler).fetch(request, { authInfo }))
+    } catch (error) {
+      held.release()
+      throw error
+    }
   }
 
   const handle = async (request: Request): Promise<Response> => {

@@ -121,9 +121,19 @@ describe('problemsIn', () => {
 
   test('leaves patterns that could take long, or that no browser knows, to the server', () => {
     const started = performance.now()
-    for (const pattern of ['^(a+)+$', '^(a|a)*$', '^(a*)*b$', '(', '(?<=x', '^([a-z]+)*$', '^a*a*a*a*b$', '(a)\\1*'])
-      problemsIn(fieldsOf({ type: 'string', pattern }), `${'a'.repeat(30)}!`)
+    const patterns = ['^(a+)+$', '^(a|a)*$', '^(a*)*b$', '(', '(?<=x', '^([a-z]+)*$', '^a*a*a*a*b$', '(a)\\1*']
+    const choices = [`^${'a?'.repeat(36)}${'a'.repeat(36)}$`, `^${'(a|a)'.repeat(36)}$`, `^${'a{0,99}'.repeat(14)}b$`]
+    for (const pattern of [...patterns, ...choices])
+      problemsIn(fieldsOf({ type: 'string', pattern }), `${'a'.repeat(36)}!`)
     expect(performance.now() - started).toBeLessThan(2_000)
+  })
+
+  test('tries a pattern that is quick for the text, however many repetitions it has', () => {
+    const words = (pattern: string, text: string) => problemsIn(fieldsOf({ type: 'string', pattern }), text).length
+    expect(words('^[a-z]+$', 'a'.repeat(499))).toBe(0)
+    expect(words('^[a-z]+$', `${'a'.repeat(498)}!`)).toBe(1)
+    expect(words('^[A-Z]+-[0-9]+\\+?[0-9]*$', 'ab-12')).toBe(1)
+    expect(words('^(yes|no|maybe)$', 'never')).toBe(1)
   })
 
   test('counts characters as JSON Schema does', () => {

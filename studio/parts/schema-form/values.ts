@@ -179,14 +179,25 @@ const formats: Readonly<Record<string, { readonly fits: RegExp; readonly words: 
 
 /** Whether the text matches, or may: a pattern that could take long, or that no browser knows, is left to the server. */
 function fits(pattern: string, value: string): boolean {
-  // A repeated group can take exponential time, and three repetitions in a row cubic time.
-  const repetitions = pattern.match(/[+*]|,\}/g)?.length ?? 0
-  if (value.length > 500 || pattern.length > 200 || repetitions > 2 || /\)[+*{]|\\[1-9k]/.test(pattern)) return true
+  if (waysToRead(pattern, value.length) > mostWays) return true
   try {
     return new RegExp(pattern, 'u').test(value)
   } catch {
     return true
   }
+}
+
+/** A browser's regular expressions try them one after the other, a few million in a second. */
+const mostWays = 300_000
+
+/** At most so many ways there are to read a text of this length: where it begins, and what each repetition, option and alternative takes of it. */
+function waysToRead(pattern: string, length: number): number {
+  // A group that is repeated, or read again, multiplies its own ways.
+  if (pattern.length > 200 || /\)[+*{]|\\[1-9k]/.test(pattern)) return Number.POSITIVE_INFINITY
+  const places = length + 1
+  const repetitions = pattern.match(/[+*{]/g)?.length ?? 0
+  const choices = pattern.match(/[?|]/g)?.length ?? 0
+  return places ** (repetitions + 1) * 2 ** choices
 }
 
 function numberProblems({ isWhole, least, most, above, below, step }: NumberRules, value: number): string[] {
