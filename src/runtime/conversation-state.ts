@@ -26,8 +26,8 @@ type Where = {
 }
 
 /** The state of a conversation as its agent reads it: a copy, which is the caller's own. */
-export async function readConversationState({ id, agent, state }: Where): Promise<JsonObject> {
-  const folded = await existing(id, state)
+export async function readConversationState({ id, agent, store, state }: Where): Promise<JsonObject> {
+  const folded = await existing(id, store, state)
   if (!agent.state) return {}
   const read = await readState(agent.state, folded.appState?.values, { agent: agent.name, conversationId: id })
   return structuredClone(read)
@@ -53,7 +53,7 @@ export async function setConversationState(
   for (let tries = 0; tries < mostTries; tries++) {
     // A store that may send a change twice must not have the second refused: it would be computed again, and made twice.
     const keyed = key === undefined ? { resendKey: `state/${uuidV7()}` } : { key: `state/${key}`, digest: 'setState' }
-    const folded = await existing(id, state)
+    const folded = await existing(id, store, state)
     const values = folded.appState?.values
     const where = { agent: agent.name, conversationId: id }
     const { patch, state: after } = await updateState(definition, values, [given], where)
@@ -90,7 +90,7 @@ export class ChangesInTurn {
   async inTurn<T>({ tenant, id }: ConversationRef, change: () => Promise<T>): Promise<T> {
     const key = JSON.stringify([tenant, id])
     const before = this.#last.get(key)
-    const made = before ? withTimeout(before, patienceMs, this.#clock, () => null).then(change) : change()
+    const made = before === undefined ? change() : withTimeout(before, patienceMs, this.#clock, () => null).then(change)
     const settled = made.then(nothing, nothing)
     this.#last.set(key, settled)
     try {
@@ -104,8 +104,9 @@ export class ChangesInTurn {
 const patienceMs = 1_000
 const nothing = (): void => {}
 
-async function existing(id: string, state: () => Promise<ConversationState>): Promise<ConversationState> {
+/** Also of a conversation whose log is empty: a fork of nothing, or one that the application made with `putConversation`. */
+async function existing(id: string, store: TenantStore, state: () => Promise<ConversationState>) {
   const folded = await state()
-  if (folded.lastSeq === 0) throw new ConversationNotFoundError(id)
+  if (folded.lastSeq === 0 && !(await store.standing(id))) throw new ConversationNotFoundError(id)
   return folded
 }

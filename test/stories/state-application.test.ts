@@ -144,6 +144,20 @@ overStores('the state of a conversation, for the application', (story) => {
     expect(JSON.stringify(model.calls[1]!.prompt)).toContain('grew 100 times')
   })
 
+  test('may be set before the first message, where there is a conversation', async () => {
+    const { chat, runtime, store } = open(story, desk([add], []))
+    await expect(chat.state()).rejects.toMatchObject({ code: 'conversation_not_found' })
+    await expect(chat.setState({ items: ['tea'] })).rejects.toMatchObject({ code: 'conversation_not_found' })
+    await store.putConversation('c1', { agent: 'desk' })
+    await (await runtime.conversation('c2', { agent: 'desk' }).send('go')).outcome()
+    for (const conversation of [chat, await runtime.conversation('c2').fork({ at: 0 })]) {
+      expect(await conversation.state()).toEqual({ items: [] })
+      expect(await conversation.setState({ items: ['tea'] })).toEqual({ items: ['tea'] })
+      expect(await (await conversation.send('go')).outcome()).toMatchObject({ status: 'completed' })
+      expect(await conversation.state()).toEqual({ items: ['tea'] })
+    }
+  })
+
   test('is changed once by a key, however often it is sent', async () => {
     const { chat } = open(story, desk([add], []))
     await (await chat.send('go')).outcome()
