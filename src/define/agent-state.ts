@@ -6,7 +6,7 @@ import { maxStateBytes, patchBetween, stateBytes } from '../log/app-state.ts'
 import type { StatePatch } from '../log/events.ts'
 import { normaliseValue } from './normalise-result.ts'
 import type { Schema } from './schema.ts'
-import type { AnyState, StateUpdate } from './turn.ts'
+import { type AnyState, deepFreeze, type StateUpdate } from './turn.ts'
 import { type Validation, validate } from './validate.ts'
 
 /** The state that an agent's conversations have. */
@@ -26,7 +26,7 @@ export type StatePart = { readonly schema: Schema; readonly initial: JsonObject 
 
 type Where = { readonly agent: string; readonly conversationId: string }
 
-/** The state as the application reads it: the output of its schemas. Throws `StateInvalidError`. */
+/** The state as the application reads it: the output of its schemas, frozen. Throws `StateInvalidError`. */
 export async function readState(
   definition: AgentState,
   values: JsonObject | undefined,
@@ -37,6 +37,8 @@ export async function readState(
   if (known?.definition === definition) return known.state
   const checked = await checkState(definition, given)
   const state = checked.ok ? checked.value : await migrated(definition, given, checked.issues, where)
+  // All readers of this state share it, and all conversations share the initial one.
+  deepFreeze(state)
   read.set(given, { definition, state })
   return state
 }

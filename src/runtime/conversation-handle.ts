@@ -264,7 +264,8 @@ export function conversationHandle(
     },
     async setState(update, options) {
       runtime.assertOpen()
-      return (await setConversationState({ ...(await stateOwner()), who }, update, options)) as never
+      const where = { ...(await stateOwner()), who }
+      return (await runtime.stateChanges.inTurn(ref, () => setConversationState(where, update, options))) as never
     },
 
     async view(options) {

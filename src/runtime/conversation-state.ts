@@ -1,3 +1,4 @@
+import { type Clock, withTimeout } from '../base/clock.ts'
 import { StateRefusedError } from '../base/errors/definition-errors.ts'
 import { readOptions } from '../base/errors/read-options.ts'
 import { ConversationNotFoundError } from '../base/errors/store-errors.ts'
@@ -8,6 +9,7 @@ import type { Agent } from '../define/agent.ts'
 import { checkedUpdate, readState, updateState } from '../define/agent-state.ts'
 import type { ConversationState } from '../log/state.ts'
 import { checkId } from '../store/checks.ts'
+import type { ConversationRef } from '../store/records.ts'
 import type { TenantStore } from '../store/store.ts'
 
 /** Options of `setState`. */
@@ -23,11 +25,12 @@ type Where = {
   readonly state: () => Promise<ConversationState>
 }
 
-/** The state of a conversation as its agent reads it. */
-export async function readConversationState({ id, agent, state }: Where): Promise<JsonObject> {
-  const folded = await existing(id, state)
+/** The state of a conversation as its agent reads it: a copy, which is the caller's own. */
+export async function readConversationState({ id, agent, store, state }: Where): Promise<JsonObject> {
+  const folded = await existing(id, store, state)
   if (!agent.state) return {}
-  return readState(agent.state, folded.appState?.values, { agent: agent.name, conversationId: id })
+  const read = await readState(agent.state, folded.appState?.values, { agent: agent.name, conversationId: id })
+  return structuredClone(read)
 }
 
 /** How often a change is computed again because its log grew. Each time another writer got ahead; only one that the function itself starts gets ahead for ever. */
@@ -50,7 +53,7 @@ export async function setConversationState(
   for (let tries = 0; tries < mostTries; tries++) {
     // A store that may send a change twice must not have the second refused: it would be computed again, and made twice.
     const keyed = key === undefined ? { resendKey: `state/${uuidV7()}` } : { key: `state/${key}`, digest: 'setState' }
-    const folded = await existing(id, state)
+    const folded = await existing(id, store, state)
     const values = folded.appState?.values
     const where = { agent: agent.name, conversationId: id }
     const { patch, state: after } = await updateState(definition, values, [given], where)
@@ -72,8 +75,38 @@ export async function setConversationState(
   throw new StateRefusedError(`${why}; do not write to the conversation in the function that computes it`)
 }
 
-async function existing(id: string, state: () => Promise<ConversationState>): Promise<ConversationState> {
+/**
+ * Changes of one conversation that come at once from this process are made one after another, so that none is computed again because of the others. A change
+ * that takes longer than `patienceMs` is overtaken.
+ */
+export class ChangesInTurn {
+  readonly #clock: Clock
+  readonly #last = new Map<string, Promise<unknown>>()
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
+
+  async inTurn<T>({ tenant, id }: ConversationRef, change: () => Promise<T>): Promise<T> {
+    const key = JSON.stringify([tenant, id])
+    const before = this.#last.get(key)
+    const made = before === undefined ? change() : withTimeout(before, patienceMs, this.#clock, () => null).then(change)
+    const settled = made.then(nothing, nothing)
+    this.#last.set(key, settled)
+    try {
+      return await made
+    } finally {
+      if (this.#last.get(key) === settled) this.#last.delete(key)
+    }
+  }
+}
+
+const patienceMs = 1_000
+const nothing = (): void => {}
+
+/** Also of a conversation whose log is empty: a fork of nothing, or one that the application made with `putConversation`. */
+async function existing(id: string, store: TenantStore, state: () => Promise<ConversationState>) {
   const folded = await state()
-  if (folded.lastSeq === 0) throw new ConversationNotFoundError(id)
+  if (folded.lastSeq === 0 && !(await store.standing(id))) throw new ConversationNotFoundError(id)
   return folded
 }

@@ -19,6 +19,7 @@ import type { Authorize } from './authorize/authorize.ts'
 import { Cursors } from './authorize/judged-page.ts'
 import { bulkVerbs } from './bulk/bulk-verbs.ts'
 import { JobRunner } from './bulk/job-runner.ts'
+import { ChangesInTurn } from './conversation-state.ts'
 import { deleteTenant } from './delete-conversation.ts'
 import { preflight } from './preflight/preflight.ts'
 import { readinessOf, sweepAudit } from './readiness.ts'
@@ -48,6 +49,7 @@ export function createRuntime<const Agents extends readonly Agent[]>(
     node,
     worker,
     turnWaiters: new TurnWaiters(node.store, node.logger, async (session) => worker?.settled(session)),
+    stateChanges: new ChangesInTurn(node.clock),
     hints: new HintWaiters(closing.signal),
     authorization: authorize ? authorizationBy(authorize, node) : null,
     subscribed: deliveries?.start(worker !== null) ?? null,

@@ -54,7 +54,8 @@ export async function deleteTenant(runtime: RuntimeContext, tenant: string): Pro
   const ids: string[] = []
   for await (const record of allConversations(own)) {
     ids.push(record.id)
-    if (!snapshots?.canDelete) continue
+    // No copy is ever made of a session.
+    if (!snapshots?.canDelete || record.kind === 'flow') continue
     await deleteCopy(runtime, own, await scopes.forConversation(tenant, record.id, null).ofSystem(), record)
   }
   failpoint('delete.after_state')

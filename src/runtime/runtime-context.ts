@@ -4,6 +4,7 @@ import type { TurnWaiters } from '../engine/live/turn-outcome.ts'
 import type { EngineNode } from '../engine/node.ts'
 import type { Authorize } from './authorize/authorize.ts'
 import type { Cursors } from './authorize/judged-page.ts'
+import type { ChangesInTurn } from './conversation-state.ts'
 
 /** What the verbs of a runtime with `authorize` are guarded with. */
 export type Authorization = {
@@ -20,6 +21,8 @@ export type RuntimeContext = {
   readonly worker: Worker | null
   /** Sessions that wait for a turn to end. */
   readonly turnWaiters: TurnWaiters
+  /** Makes changes of state from the application one after another. */
+  readonly stateChanges: ChangesInTurn
   /** Callers that wait for a log to grow. */
   readonly hints: HintWaiters
   /** Null where every scope may do everything inside its tenant. */

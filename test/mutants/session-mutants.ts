@@ -124,7 +124,40 @@ const rows: readonly Row[] = [
     'src/store/sqlite/conversations.ts',
     'kind = coalesce(?, kind)',
     'kind = coalesce(kind, ?)',
-    lists(listed),
+    {
+      file: 'src/store/sqlite/sqlite-store.test.ts',
+      test: 'a list can be narrowed to conversations or to sessions, and sessions to those that sleep or failed',
+    },
+  ],
+  [
+    'SQLite walks all conversations to list sessions',
+    'src/store/sqlite/conversations.ts',
+    "kind === 'flow' ? 'sessions' : 'by_age'",
+    "'by_age'",
+    {
+      file: 'src/store/sqlite/session-list.test.ts',
+      test: 'a list of sessions walks the index of sessions, and sorts nothing',
+    },
+  ],
+  [
+    'Postgres walks all conversations to list sessions',
+    'src/store/postgres/conversations.ts',
+    "if (kind === 'flow') add('e', () => \"kind = 'flow'\")\n  else if",
+    'if',
+    {
+      file: 'src/store/postgres/session-list.test.ts',
+      test: 'a list of sessions reads the sessions, however many conversations there are',
+    },
+  ],
+  [
+    'the application is asked to delete copies of sessions, which it never got',
+    'src/runtime/delete-conversation.ts',
+    " || record.kind === 'flow'",
+    '',
+    {
+      file: 'test/stories/snapshots-deleting.test.ts',
+      test: 'of a tenant asks for no copy of a session, of which none is ever made',
+    },
   ],
   [
     'a list shows a failed session as done',

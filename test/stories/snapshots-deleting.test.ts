@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import type { Json } from '../../src/base/json.ts'
 import type { Agent } from '../../src/define/agent.ts'
 import { defineAgent } from '../../src/define/define-agent.ts'
+import { defineFlow, type Flow } from '../../src/define/define-flow.ts'
 import { createScope } from '../../src/define/scope.ts'
 import { type LoadContext, type Persistence, storeSnapshots } from '../../src/snapshot/persistence.ts'
 import { scriptedModel } from '../../src/testing/scripted-model.ts'
@@ -14,7 +15,12 @@ import { shapeOf } from './texts.ts'
 type Deleted = LoadContext & { readonly scope: unknown; readonly rows: number }
 
 /** An app with a table of snapshots, which notes what it was told to delete, and how many events the log still had. */
-function start(story: StoryContext, agent: Agent, deleteState?: (context: LoadContext) => unknown) {
+function start(
+  story: StoryContext,
+  agent: Agent,
+  deleteState?: (context: LoadContext) => unknown,
+  flows: readonly Flow[] = [],
+) {
   const store = story.openStore()
   const kept = new Map<string, Json>()
   const deleted: Deleted[] = []
@@ -31,7 +37,7 @@ function start(story: StoryContext, agent: Agent, deleteState?: (context: LoadCo
       kept.delete(keyOf(context))
     },
   }
-  const runtime = story.start({ agents: [agent], store, persistence, persistTimeoutMs: 100 })
+  const runtime = story.start({ agents: [agent], flows, store, persistence, persistTimeoutMs: 100 })
   return { runtime, store, kept, deleted, persistence }
 }
 
@@ -139,6 +145,15 @@ overStores('deleting a conversation with snapshots', (story) => {
     ])
     expect(deleted.every(({ scope }) => (scope as { tenant?: string }).tenant === 'acme')).toBe(true)
     expect(await runtime.as(acme).conversations()).toEqual([])
+  })
+
+  test('of a tenant asks for no copy of a session, of which none is ever made', async () => {
+    const flow = defineFlow({ name: 'order', version: 1, run: (flow) => flow.suspend('who?') })
+    const { runtime, deleted } = start(story, helper(), undefined, [flow])
+    await (await runtime.conversation('c1', { agent: 'helper' }).send('Hi')).outcome()
+    await runtime.flow('order', 's1').start(null)
+    expect(await runtime.deleteTenant('default')).toBe(2)
+    expect(deleted.map(({ conversationId }) => conversationId)).toEqual(['c1'])
   })
 
   test('of the default tenant is done by the system: its scope is null', async () => {

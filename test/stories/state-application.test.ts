@@ -3,14 +3,14 @@ import { z } from 'zod'
 import { defineAgent } from '../../src/define/define-agent.ts'
 import { defineTool } from '../../src/define/define-tool.ts'
 import { createScope } from '../../src/define/scope.ts'
-import type { Turn } from '../../src/define/turn.ts'
+import type { AnyState, Turn } from '../../src/define/turn.ts'
 import { baseOf } from '../../src/log/state.ts'
 import type { Change } from '../../src/store/change.ts'
 import { scriptedModel } from '../../src/testing/scripted-model.ts'
 import { gate } from './gate.ts'
 import { meddledStore } from './meddled-store.ts'
 import { overStores } from './over-stores.ts'
-import { add, both, desk, type List, open } from './state-desk.ts'
+import { add, both, desk, type List, open, shape } from './state-desk.ts'
 
 vi.setConfig({ testTimeout: 30_000 })
 
@@ -55,6 +55,53 @@ overStores('the state of a conversation, for the application', (story) => {
     expect([...((await chat.state()) as List).items].sort()).toEqual(names)
   })
 
+  test('is computed once for each of very many changes that come at once from one process', async () => {
+    const { chat, runtime } = open(story, desk([add], []))
+    await (await chat.send('go')).outcome()
+    const names = Array.from({ length: 120 }, (_, n) => `i${n}`)
+    let computed = 0
+    const change = (name: string) => (state: AnyState) => {
+      computed += 1
+      return { items: [...(state as List).items, name] }
+    }
+    const changed = await Promise.all(
+      names.map((name) => runtime.conversation('c1', { agent: 'desk' }).setState(change(name))),
+    )
+    expect(((await chat.state()) as List).items.toSorted()).toEqual(names.toSorted())
+    expect(
+      changed
+        .map((state) => (state as List).items.length)
+        .toSorted((a, b) => a - b)
+        .at(-1),
+    ).toBe(names.length)
+    expect(computed).toBe(names.length)
+  })
+
+  test('does not wait for ever for a change before it that never ends', async () => {
+    const hangs = ({ items }: List) => (items.includes('stuck') ? new Promise<boolean>(() => {}) : true)
+    const { chat } = open(story, desk([add], [], { state: shape.refine(hangs) }))
+    await (await chat.send('go')).outcome()
+    void chat.setState({ items: ['stuck'] })
+    expect(await chat.setState({ items: ['tea'] })).toEqual({ items: ['tea'] })
+    expect(await chat.state()).toEqual({ items: ['tea'] })
+  })
+
+  test('is what the log says, whatever is done with the objects that were read', async () => {
+    const { chat, runtime } = open(story, desk([add], []))
+    const other = runtime.conversation('c2', { agent: 'desk' })
+    for (const conversation of [chat, other]) await (await conversation.send('go')).outcome()
+    // No turn has begun with this state.
+    await chat.setState({ items: ['tea'] })
+    const meddling = (state: AnyState) => {
+      ;(state as { items: string[] }).items.push('half done')
+      throw new Error('changed my mind')
+    }
+    await expect(chat.setState(meddling as never)).rejects.toMatchObject({ code: 'state_refused' })
+    expect(await chat.state()).toEqual({ items: ['tea'] })
+    for (const conversation of [chat, other]) ((await conversation.state()) as { items: string[] }).items.push('mine')
+    expect([await chat.state(), await other.state()]).toEqual([{ items: ['tea'] }, { items: [] }])
+  })
+
   test('is not computed for ever where another writer gets ahead of every change', async () => {
     let writes = 0
     const store = story.openStore()
@@ -95,6 +142,20 @@ overStores('the state of a conversation, for the application', (story) => {
       'tool_result',
     ])
     expect(JSON.stringify(model.calls[1]!.prompt)).toContain('grew 100 times')
+  })
+
+  test('may be set before the first message, where there is a conversation', async () => {
+    const { chat, runtime, store } = open(story, desk([add], []))
+    await expect(chat.state()).rejects.toMatchObject({ code: 'conversation_not_found' })
+    await expect(chat.setState({ items: ['tea'] })).rejects.toMatchObject({ code: 'conversation_not_found' })
+    await store.putConversation('c1', { agent: 'desk' })
+    await (await runtime.conversation('c2', { agent: 'desk' }).send('go')).outcome()
+    for (const conversation of [chat, await runtime.conversation('c2').fork({ at: 0 })]) {
+      expect(await conversation.state()).toEqual({ items: [] })
+      expect(await conversation.setState({ items: ['tea'] })).toEqual({ items: ['tea'] })
+      expect(await (await conversation.send('go')).outcome()).toMatchObject({ status: 'completed' })
+      expect(await conversation.state()).toEqual({ items: ['tea'] })
+    }
   })
 
   test('is changed once by a key, however often it is sent', async () => {

@@ -64,7 +64,9 @@ function listing(
     conditions.push(condition(values.length + 1))
     values.push(...added)
   }
-  if (kind !== undefined) add('k', (n) => `kind = $${n}`, kind)
+  // As a literal: only then does Postgres know that the index of sessions has all of them.
+  if (kind === 'flow') add('e', () => "kind = 'flow'")
+  else if (kind !== undefined) add('k', (n) => `kind = $${n}`, kind)
   if (status !== undefined) add('s', (n) => `status = $${n}`, status)
   if (agent !== undefined) add('a', (n) => `agent = $${n}`, agent)
   if (owner !== undefined) add('o', (n) => `owner = $${n}`, owner)

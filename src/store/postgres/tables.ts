@@ -39,6 +39,7 @@ export const createTables = (schema: string): string => `
     PRIMARY KEY (tenant, id)
   ) WITH (fillfactor = 80);
   CREATE INDEX conversations_newest ON ${schema}.conversations (tenant ${secondary}, created_at, id ${secondary});
+  CREATE INDEX conversations_sessions ON ${schema}.conversations (tenant ${secondary}, created_at, id ${secondary}) WHERE kind = 'flow';
   CREATE INDEX conversations_children ON ${schema}.conversations (tenant ${secondary}, child_of) WHERE child_of IS NOT NULL;
   CREATE INDEX conversations_due ON ${schema}.conversations (wake_at) WHERE wake_at IS NOT NULL;
   -- Finds the forks of a conversation by the encoded parent: see forkParents.

@@ -40,15 +40,18 @@ export function listConversations(
   return db.snapshot(() => {
     const last = before === undefined ? undefined : getConversation(db, tenant, before)
     if (last === null || (last && owner !== undefined && last.owner !== owner)) return null
-    // A conversation has few forks, and a user few conversations; walking all by age would read the whole tenant.
-    const index = ids ? 'by_id' : forkOf !== undefined ? 'forks' : owner === undefined ? 'by_age' : 'by_owner'
+    // A conversation has few forks, a user few conversations and a tenant few sessions; walking all by age would read the whole tenant.
+    const byKind = kind === 'flow' ? 'sessions' : 'by_age'
+    const index = ids ? 'by_id' : forkOf !== undefined ? 'forks' : owner === undefined ? byKind : 'by_owner'
+    // As a literal: only then does SQLite know that the index of sessions has all of them.
+    const ofKind = index === 'sessions' ? "AND kind = 'flow'" : ''
     const { inId, inTitle } = searchedText(text ?? '')
     const { from, to } = forkParents(forkOf ?? '')
     const ofParent = forkOf === undefined ? '' : 'AND parent >= ? AND parent < ?'
     const ofOwner = owner === undefined ? '' : 'AND owner = ?'
     return db.page<StoredConversation>(
       `SELECT ${recordColumns}, ${waiting} FROM conversations INDEXED BY conversations_${index}
-       WHERE tenant = ? ${ofParent} ${ofOwner} AND (created_at, id) < (?, ?)
+       WHERE tenant = ? ${ofKind} ${ofParent} ${ofOwner} AND (created_at, id) < (?, ?)
        AND kind = coalesce(?, kind) AND status = coalesce(?, status) AND agent IS coalesce(?, agent)
        ${ids ? 'AND id IN (SELECT value FROM json_each(?))' : ''}
        ${text === undefined ? '' : 'AND (instr(lower(id), ?) > 0 OR instr(lower(title), ?) > 0)'}

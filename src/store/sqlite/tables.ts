@@ -40,6 +40,7 @@ CREATE TABLE conversations (
 CREATE UNIQUE INDEX conversations_by_id ON conversations (tenant, id);
 CREATE INDEX conversations_by_age ON conversations (tenant, created_at, id);
 CREATE INDEX conversations_by_owner ON conversations (tenant, owner, created_at, id) WHERE owner IS NOT NULL;
+CREATE INDEX conversations_sessions ON conversations (tenant, created_at, id) WHERE kind = 'flow';
 CREATE INDEX conversations_children ON conversations (tenant, child_of) WHERE child_of IS NOT NULL;
 -- Finds the forks of a conversation by the encoded parent: see forkParents.
 CREATE INDEX conversations_forks ON conversations (tenant, parent) WHERE parent IS NOT NULL;
