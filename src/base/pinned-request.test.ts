@@ -1,5 +1,5 @@
 import { createServer, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { type AddressInfo, createServer as createTcpServer, type Socket } from 'node:net'
 import { afterEach, describe, expect, test } from 'vitest'
 import { guardedFetch, isPrivateAddress, pinnedPost, type Resolve } from './pinned-request.ts'
 
@@ -86,6 +86,23 @@ test('a receiver that does not answer is given up with the signal', async () => 
   await expect(post(`http://127.0.0.1:${port}/`, undefined, true, signal)).rejects.toThrow()
 })
 
+/** A server that answers with these bytes, and leaves the connection open. */
+async function listenRaw(answer: string) {
+  const connected = Promise.withResolvers<Socket>()
+  const server = createTcpServer((socket) => {
+    socket.on('error', () => {}).once('data', () => socket.write(answer))
+    connected.resolve(socket)
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  server.unref()
+  return { port: (server.address() as AddressInfo).port, connected: connected.promise }
+}
+
+test('a receiver that switches to another protocol has not answered', async () => {
+  const { port } = await listenRaw('HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: x\r\n\r\n')
+  await expect(post(`http://127.0.0.1:${port}/`)).rejects.toThrow('closed before it answered')
+})
+
 describe('a guarded fetch', () => {
   const local: Resolve = async () => [{ address: '127.0.0.1', family: 4 }]
 
@@ -104,6 +121,15 @@ describe('a guarded fetch', () => {
     await expect(refused(`http://mcp.example:${port}/c`)).rejects.toThrow("'mcp.example' is 169.254.169.254")
     expect(asked).toHaveLength(3)
     expect(seen).toEqual([{ host: `mcp.example:${port}`, url: '/a' }])
+  })
+
+  test.each([600, 999])('refuses the status %s, and lets the connection go', async (status) => {
+    const { port, connected } = await listenRaw(`HTTP/1.1 ${status} Odd\r\ncontent-length: 9\r\n\r\n`)
+    const ended = connected.then((socket) => new Promise((resolve) => socket.once('close', resolve)))
+    await expect(guardedFetch({ allowPrivate: true }, local)(`http://mcp.example:${port}/`)).rejects.toThrow(
+      `the status ${status}`,
+    )
+    await ended
   })
 
   test('gives a redirect back, and does not follow it', async () => {

@@ -52,7 +52,11 @@ export function guardedFetch(
     const given = new Headers()
     for (let index = 0; index + 1 < rawHeaders.length; index += 2)
       given.append(rawHeaders[index]!, rawHeaders[index + 1]!)
-    const hasBody = method !== 'HEAD' && ![101, 204, 205, 304].includes(status)
+    if (status < 200 || status > 599) {
+      response.destroy()
+      throw new Error(`it answered with the status ${status}, which no response has`)
+    }
+    const hasBody = method !== 'HEAD' && ![204, 205, 304].includes(status)
     if (!hasBody) response.resume()
     return new Response(hasBody ? streamOf(readChunks(response)) : null, { status, headers: given })
   }
@@ -111,6 +115,8 @@ async function respond(
       settle,
     )
     outgoing.on('error', reject)
+    // A switch to another protocol closes the connection without an error.
+    outgoing.on('close', () => reject(new Error('the connection was closed before it answered')))
     outgoing.end(body ?? undefined)
   })
 }

@@ -8,6 +8,7 @@ const hostile = (test: string): Case => ({ file: 'test/mcp/hostile-servers.test.
 const changes = (test: string): Case => ({ file: 'test/mcp/changed-lists.test.ts', test })
 const kept = (test: string): Case => ({ file: 'test/mcp/kept-secret.test.ts', test })
 const strange = (test: string): Case => ({ file: 'test/mcp/strange-answers.test.ts', test })
+const requests = (test: string): Case => ({ file: 'test/mcp/served-requests.test.ts', test })
 const secrets = (test: string): Case => ({ file: 'src/mcp/client/secrets.test.ts', test })
 
 const waits = 'waits as a question in the inbox, and is run again with the answer and its state'
@@ -51,6 +52,13 @@ const planted: readonly (readonly [name: string, file: string, find: string, rep
     'secrets.add(Object.values(env))',
     '',
     kept('the environment of a process is in nothing that is kept or told, wherever the server repeats it'),
+  ],
+  [
+    'a batch of messages is served under one rate limit',
+    'src/mcp/server/mcp-handler.ts',
+    'if (Array.isArray(message))',
+    'if (!message)',
+    requests('a rate limit is asked for each message: many in one request are refused, and none of them is said'),
   ],
   [
     'a state is good for every agent',

@@ -139,6 +139,25 @@ test('a client that lost its stream runs again, and shows what the log has', asy
   expect(model.calls).toHaveLength(1)
 })
 
+test('a thread larger than what may wait for a client is sent to one that reads', async () => {
+  const texts = ['a', 'b'].map((letter) => letter.repeat(50_000))
+  const agents = [defineAgent({ name: 'helper', model: scriptedModel(texts) })]
+  const { server, runtime } = await startServer({ agents, serve: { limits: { streamBytes: 64 * 1024 } } })
+  for (const message of ['One', 'Two']) {
+    await (await runtime.conversation('c', { agent: 'helper' }).send(message)).outcome()
+  }
+  const client = clientOf(`${server.url}/ag-ui/helper`)
+  const ran = await client.run()
+  expect(ran.error).toBeNull()
+  expect(lastOf(ran)).toMatchObject({ type: 'RUN_FINISHED' })
+  expect(contentsOf(client.agent.messages)).toEqual([
+    ['user', 'One'],
+    ['assistant', texts[0]],
+    ['user', 'Two'],
+    ['assistant', texts[1]],
+  ])
+})
+
 test('a stream of the model that broke off is taken back from the client', async () => {
   const model = pacedModel()
   const agents = [defineAgent({ name: 'helper', model, retry: { maxAttempts: 2, baseMs: 1, maxMs: 1 } })]

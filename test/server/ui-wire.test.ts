@@ -80,6 +80,18 @@ test('posting the same message again is the same turn, shown from its beginning'
   expect([other.status, await other.json()]).toMatchObject([409, { code: 'key_reused' }])
 })
 
+test('a turn larger than what may wait for a client is sent whole to one that comes back', async () => {
+  const long = 'a'.repeat(80_000)
+  const serve = { limits: { streamBytes: 64 * 1024 } }
+  const { server, runtime } = await startServer({ model: scriptedModel(() => long), serve })
+  const api = `${server.url}/ui/helper`
+  const first = await post(api, { messages: [user('Hi')] })
+  await first.body?.cancel()
+  await until(async () => (await runtime.conversation('c').view()).phase === 'idle')
+  const chunks = await chunksOf(await post(api, { messages: [user('Hi')] }))
+  expect(chunks.flatMap(({ delta }) => delta ?? []).join('')).toBe(long)
+})
+
 test('of what a page says of the past nothing reaches the model or the log', async () => {
   const model = scriptedModel(() => 'Hello.')
   const { server, runtime } = await startServer({ model })

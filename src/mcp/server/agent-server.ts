@@ -52,7 +52,7 @@ export async function agentServer(caller: ServedCaller, era: 'legacy' | 'modern'
     )
   }
   addInbox(server, caller.client, fromJsonSchema)
-  const { ResourceTemplate } = await loadServer()
+  const { ResourceNotFoundError, ResourceTemplate } = await loadServer()
   const template = new ResourceTemplate('perdure://conversations/{id}', {
     list: async () => {
       const { conversations } = await caller.client.conversations({ kind: 'conversation' })
@@ -68,10 +68,22 @@ export async function agentServer(caller: ServedCaller, era: 'legacy' | 'modern'
   })
   const about = { description: 'A conversation, as a view of its newest messages', mimeType: 'application/json' }
   server.registerResource('conversation', template, about, async (uri, { id }) => {
-    const view = await caller.client.conversation(decodeURIComponent(String(id))).view()
+    const view = await viewOf(caller.client, String(id))
+    if (!view) throw new ResourceNotFoundError(uri.href)
     return { contents: [{ uri: uri.href, mimeType: 'application/json', text: JSON.stringify(view) }] }
   })
   return server
+}
+
+/** Null where the caller sees no such conversation, or the id is none. */
+async function viewOf(client: ServedCaller['client'], encoded: string) {
+  try {
+    return await client.conversation(decodeURIComponent(encoded)).view()
+  } catch (error) {
+    const isNone = PerdureError.isInstance(error) && error.code === 'conversation_not_found'
+    if (isNone || error instanceof URIError) return null
+    throw error
+  }
 }
 
 /** By the name of the tool. Names of agents may have characters that names of tools must not. */

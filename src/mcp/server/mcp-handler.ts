@@ -1,16 +1,18 @@
 import type { McpHttpHandler } from '@modelcontextprotocol/server'
 import { DefinitionError } from '../../base/errors/definition-errors.ts'
 import { numberProblems } from '../../base/errors/read-options.ts'
+import { InvalidRequestError } from '../../base/errors/server-errors.ts'
+import type { Json } from '../../base/json.ts'
 import { createClient } from '../../client/create-client.ts'
 import type { Scope } from '../../define/scope.ts'
 import type { Runtime } from '../../runtime/runtime.ts'
 import { ByteBudget } from '../../server/byte-budget.ts'
 import { createHandler, type ServedRuntime } from '../../server/create-handler.ts'
 import { identifyCaller } from '../../server/dispatch.ts'
-import { checkHost, checkOrigin, checkSize, corsHeaders, preflight } from '../../server/guard/read-body.ts'
+import { checkHost, checkOrigin, checkSize, corsHeaders, preflight, readBody } from '../../server/guard/read-body.ts'
 import { logFailure, problemOf } from '../../server/problem.ts'
 import type { Route } from '../../server/route.ts'
-import { type ServerOptions, settingsOf } from '../../server/server-options.ts'
+import { type Limits, type ServerOptions, settingsOf } from '../../server/server-options.ts'
 import { agentServer, type ServedCaller } from './agent-server.ts'
 import { HeldBytes } from './held-bytes.ts'
 import { loadServer } from './load-server.ts'
@@ -31,6 +33,9 @@ export type McpHandler = ((request: Request) => Promise<Response>) & {
 }
 
 const mcpRoute = { name: 'mcp' } as unknown as Route
+
+/** What clients send with a request, beside what every client of the server sends. */
+const mcpHeaders = ['mcp-protocol-version', 'mcp-method', 'mcp-name']
 
 /**
  * Serves the agents of a runtime to MCP clients over streamable HTTP: each agent is a tool, conversations are resources, and the inbox is two tools. Every request is
@@ -58,9 +63,7 @@ export function mcpHandler(runtime: ServedRuntime, options: McpHandlerOptions): 
 
   const open = async (): Promise<McpHttpHandler> => {
     const { createMcpHandler } = await loadServer()
-    return createMcpHandler(({ authInfo, era }) => agentServer(callers.get(authInfo?.extra as object)!, era), {
-      maxRequestBodySize: settings.limits.bodyBytes,
-    })
+    return createMcpHandler(({ authInfo, era }) => agentServer(callers.get(authInfo?.extra as object)!, era))
   }
 
   async function callerOf(scope: Scope, held: HeldBytes): Promise<ServedCaller> {
@@ -87,15 +90,16 @@ export function mcpHandler(runtime: ServedRuntime, options: McpHandlerOptions): 
     checkSize(request, settings.limits)
     checkHost(request, settings.allowedHosts)
     checkOrigin(request, settings.allowedOrigins)
-    if (request.method === 'OPTIONS') return preflight(request, settings.allowedOrigins)
+    if (request.method === 'OPTIONS') return preflight(request, settings.allowedOrigins, mcpHeaders)
     const { scope } = await identifyCaller(request, mcpRoute, settings)
     handler ??= open()
+    const parsedBody = request.method === 'POST' ? await readMessage(request, settings.limits) : undefined
     const extra = {}
     const held = new HeldBytes(budget, settings.limits)
     callers.set(extra, await callerOf(scope!, held))
     try {
       const authInfo = { token: '', clientId: '', scopes: [], extra }
-      return held.untilSent(await (await handler).fetch(request, { authInfo }))
+      return held.untilSent(await (await handler).fetch(request, { authInfo, parsedBody }))
     } catch (error) {
       held.release()
       throw error
@@ -120,4 +124,12 @@ export function mcpHandler(runtime: ServedRuntime, options: McpHandlerOptions): 
       await (await handler)?.close()
     },
   })
+}
+
+/** One message. `rateLimit` was asked once for it, so a list of them, which only the oldest protocol has, is refused. */
+async function readMessage(request: Request, limits: Limits): Promise<Json> {
+  const message = await readBody(request, limits)
+  if (Array.isArray(message))
+    throw new InvalidRequestError('body', 'it is a batch of messages; send each in a request of its own')
+  return message
 }

@@ -46,6 +46,8 @@ class AgUiClient implements TurnClient {
   #isBegun = false
   #isReading = false
   #newest: View | null = null
+  /** Sent as one frame: only a first frame may be larger than what may wait for a client. */
+  #unsent: AgUiEvent[] = []
   #isOver = false
 
   constructor(call: RouteCall, run: Run, subscription: Subscription, isJudged: boolean) {
@@ -70,6 +72,7 @@ class AgUiClient implements TurnClient {
     } catch (error) {
       this.#fail(error)
     }
+    if (!this.#isReading) this.#send()
   }
 
   beat(frame: Uint8Array): void {
@@ -158,6 +161,7 @@ class AgUiClient implements TurnClient {
         this.#push([{ type: 'MESSAGES_SNAPSHOT', messages }])
         this.#sent = new SentTurn()
         if (this.#newest) this.#show(this.#newest)
+        if (!this.#isReading) this.#send()
       })
       .catch((error: unknown) => this.#fail(error))
   }
@@ -177,6 +181,12 @@ class AgUiClient implements TurnClient {
   }
 
   #push(events: readonly AgUiEvent[]): void {
+    this.#unsent = [...this.#unsent, ...events]
+  }
+
+  #send(): void {
+    const events = this.#unsent
+    this.#unsent = []
     if (events.length > 0) this.#subscription.push(eventFrames(events))
   }
 
@@ -184,6 +194,7 @@ class AgUiClient implements TurnClient {
     if (this.#isOver) return
     this.#isOver = true
     this.#push(events)
+    this.#send()
     this.#subscription.end()
   }
 }

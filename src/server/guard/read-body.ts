@@ -176,7 +176,8 @@ export function corsHeaders(request: Request, allowed: readonly string[]): Recor
   }
 }
 
-export function preflight(request: Request, allowed: readonly string[]): Response {
+/** `more`: names of headers that the clients of a protocol send. */
+export function preflight(request: Request, allowed: readonly string[], more: readonly string[] = []): Response {
   const headers = corsHeaders(request, allowed)
   if (!('access-control-allow-origin' in headers)) throw new OriginNotAllowedError()
   return new Response(null, {
@@ -184,11 +185,13 @@ export function preflight(request: Request, allowed: readonly string[]): Respons
     headers: {
       ...headers,
       'access-control-allow-methods': 'GET, POST, DELETE',
-      'access-control-allow-headers': 'authorization, content-type, idempotency-key, last-event-id',
+      'access-control-allow-headers': [...usualHeaders, ...more].join(', '),
       'access-control-max-age': '600',
     },
   })
 }
+
+const usualHeaders = ['authorization', 'content-type', 'idempotency-key', 'last-event-id']
 
 /** Refuses paths that are not UTF-8: two ids could look the same, or decode to a different id. */
 export function checkPath(request: Request): void {

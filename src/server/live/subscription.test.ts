@@ -48,3 +48,17 @@ test('a stream that ends sends what its client has not taken yet', async () => {
   const sent = [await subscription.read(), await subscription.read(), await subscription.read()].map(text)
   expect([...sent, await subscription.read()]).toEqual(['page 1 ', 'page 2 ', 'live', null])
 })
+
+test('frames that are sent at once count as one, which may be larger than what may wait', async () => {
+  let isDropped = false
+  const subscription = new Subscription(10, null, () => {})
+  subscription.onDrop = () => {
+    isDropped = true
+  }
+  subscription.push(bytes('a turn of many bytes '), bytes('and its end'))
+  expect(isDropped).toBe(false)
+  expect(text(await subscription.read())).toBe('a turn of many bytes and its end')
+  subscription.push(bytes('waits'))
+  subscription.push(bytes('for '), bytes('long'))
+  expect(isDropped).toBe(true)
+})

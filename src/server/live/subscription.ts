@@ -51,16 +51,18 @@ export class Subscription {
     else this.#whenClosed.push(callback)
   }
 
-  push(frame: Uint8Array): void {
+  /** Frames of one call count as one. */
+  push(...frames: readonly Uint8Array[]): void {
     if (this.#state !== 'open') return
+    const bytes = frames.reduce((sum, { byteLength }) => sum + byteLength, 0)
     // A single frame may exceed the limit, and must still be sent.
-    if (this.#queue.length > 0 && this.#bytes + frame.byteLength > this.#maxBytes) {
+    if (this.#queue.length > 0 && this.#bytes + bytes > this.#maxBytes) {
       this.close()
       this.onDrop()
       return
     }
-    this.#queue.push(frame)
-    this.#bytes += frame.byteLength
+    this.#queue.push(...frames)
+    this.#bytes += bytes
     this.#wake?.()
   }
 

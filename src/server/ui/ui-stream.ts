@@ -119,22 +119,23 @@ class UiClient implements TurnClient {
 
   #send({ bytes, shown, isOver }: UiFrame): void {
     this.#shown = shown
-    if (this.#before.length > 0) this.#subscription.push(framesOf(this.#before))
+    const before = this.#before.length > 0 ? [framesOf(this.#before)] : []
     this.#before = []
     // Something was withdrawn that the client shows. What it shows is compared with the truth in another stream.
-    if (isOver && !shown && this.#resumes) return this.#end(resumeFrame)
-    if (isOver) return this.#end(bytes)
-    if (bytes.byteLength > 0) this.#subscription.push(bytes)
-    if (this.#isBrief) this.#end(briefFrame)
-    else if (this.#resumes && !this.#isCaughtUp) this.#subscription.push(caughtUpFrame)
+    if (isOver && !shown && this.#resumes) return this.#end(...before, resumeFrame)
+    if (isOver) return this.#end(...before, bytes)
+    const news = bytes.byteLength > 0 ? [...before, bytes] : before
+    if (this.#isBrief) return this.#end(...news, briefFrame)
+    if (this.#resumes && !this.#isCaughtUp) news.push(caughtUpFrame)
+    if (news.length > 0) this.#subscription.push(...news)
     this.#isCaughtUp = true
   }
 
-  #end(bytes: Uint8Array): void {
+  /** In one call: what is sent at once may be larger than what may wait for a client. */
+  #end(...frames: readonly Uint8Array[]): void {
     if (this.#isOver) return
     this.#isOver = true
-    this.#subscription.push(bytes)
-    this.#subscription.push(doneFrame)
+    this.#subscription.push(...frames, doneFrame)
     this.#subscription.end()
   }
 }
