@@ -1,7 +1,7 @@
 import UPlot from 'uplot'
 import 'uplot/dist/uPlot.min.css'
 import type { StatsBucket } from 'perdure/client'
-import { type ChartKind, middlesOf, milliseconds, rangeOf } from './figures.ts'
+import { type ChartKind, exactly, middlesOf, milliseconds, rangeOf } from './figures.ts'
 
 export type PlotOptions = {
   readonly into: HTMLElement
@@ -89,7 +89,7 @@ function optionsOf(
         size: 52,
         space: 32,
         incrs: format === milliseconds ? durations : wholes,
-        values: (_, values) => values.map((value) => format(value)),
+        values: (_, values) => values.map(format === milliseconds ? exactly : format),
       },
     ],
     series: [
