@@ -2,6 +2,7 @@ import { createScope, defineAgent, defineFlow, defineTool, type Scope } from 'pe
 import { scriptedModel } from 'perdure/testing'
 import type { Page } from 'playwright-core'
 import { beforeAll, expect } from 'vitest'
+import { openExport } from './open-export.ts'
 import { openStudio, studioTest } from './open-studio.ts'
 import { settled } from './settled.ts'
 
@@ -86,6 +87,12 @@ studioTest('no page shows a character that turns text around or hides, whatever 
     await page.goto(`${studio.url}/studio${path}`)
     await settled(page)
     found.push(...(await raw(page)).map((text) => `${path}: ${text}`))
+  }
+  for (const path of pages.filter((page) => /^.(conversations|flows)/.test(page) && !page.includes('none-'))) {
+    await page.goto(`${studio.url}/studio/open${path}`)
+    await openExport(page, studio.url)
+    await settled(page)
+    found.push(...(await raw(page)).map((text) => `a file at ${path}: ${text}`))
   }
   await page.goto(`${studio.url}/studio/conversations/fork-${encodeURIComponent(turning)}`)
   await page.getByRole('button', { name: 'More', exact: true }).click()
