@@ -74,7 +74,7 @@ function optionsOf(
     cursor: { y: false, drag: { x: false, y: false }, points: { show: shape === 'lines' } },
     scales: {
       x: { range: ({ data: [middles] }) => rangeOf(middles) },
-      y: { range: (_, __, most) => [0, Math.max(most * 1.1, 1)] },
+      y: { range: (_, __, most) => [0, 1.1 * Math.max(most, 1)] },
     },
     axes: [
       {
