@@ -102,7 +102,7 @@ export function Composer({ id, isBusy, refusal, edited, onEdited, send }: Compos
           onChange={(event) => setText(event.currentTarget.value)}
           onKeyDown={onKeyDown}
         />
-        {isBusy && !edited && (
+        {isBusy && !edited && refusal === null && (
           <select
             aria-label="While a turn is open, send"
             value={whenBusy}
@@ -119,6 +119,7 @@ export function Composer({ id, isBusy, refusal, edited, onEdited, send }: Compos
         <Button
           type="submit"
           kind="main"
+          className="shrink-0 whitespace-nowrap"
           title="Send (Ctrl+Enter)"
           disabled={text.trim() === '' || state.isSending || refusal !== null}
         >

@@ -56,7 +56,7 @@ export function Header(props: HeaderProps) {
         </span>
       )}
       {view.title !== null && (
-        <span className="max-xl:hidden">
+        <span className="shrink-0 max-xl:hidden">
           <Id id={conversation.id} />
         </span>
       )}

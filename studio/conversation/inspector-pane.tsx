@@ -40,7 +40,7 @@ export function InspectorPane({ pane, children }: { pane: Pane; children: ReactN
   if (pane.isSheet) {
     return (
       // Above the tabs of the rail on a phone: 61 px with its border.
-      <div className="fixed inset-x-0 top-[12dvh] bottom-0 max-md:top-12 max-md:rounded-none max-md:shadow-none z-10 flex flex-col rounded-t-(--radius) border-t bg-panel shadow-lg max-md:bottom-[calc(53px+max(8px,env(safe-area-inset-bottom)))] [&_[role=tablist]]:pr-12">
+      <div className="fixed inset-x-0 top-[12dvh] bottom-0 max-md:top-12 max-md:rounded-none max-md:border-t-0 max-md:shadow-none z-10 flex flex-col rounded-t-(--radius) border-t bg-panel shadow-lg max-md:bottom-[calc(53px+max(8px,env(safe-area-inset-bottom)))] [&_[role=tablist]]:pr-12">
         <div className="absolute top-0 right-0.5 z-1 bg-panel">
           <IconButton words="Close the inspector" Icon={X} onClick={pane.toggle} />
         </div>

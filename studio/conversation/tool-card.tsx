@@ -177,5 +177,5 @@ function argsLine(args: Json): string {
 
 function cut(value: Json): string {
   const text = typeof value === 'string' ? value : JSON.stringify(value)
-  return text.slice(0, 80)
+  return text.length > 80 ? `${text.slice(0, 80)}…` : text
 }

@@ -10,7 +10,8 @@ import { RowList } from './row-list.tsx'
 const first = `import { createClient } from 'perdure/client'
 
 const client = createClient({ url: location.origin })
-await client.conversation('first', { agent: 'support' }).send('Hello')`
+const chat = client.conversation('t-1', { agent: 'support' })
+await chat.send('Hello')`
 
 /** Every conversation, newest first. */
 export function ConversationsPage() {

@@ -110,7 +110,7 @@ function Choice({
     <select
       aria-label={label}
       value={value}
-      className={`min-h-8 max-w-48 rounded-(--radius) border bg-panel px-2 max-md:min-h-11 ${value ? 'text-text' : 'text-soft'}`}
+      className={`min-h-8 max-w-48 min-w-0 rounded-(--radius) border bg-panel px-2 max-md:min-h-11 max-md:max-w-[34vw] ${value ? 'text-text' : 'text-soft'}`}
       onChange={(event) => onChoose(event.target.value)}
     >
       <option value="">{all}</option>

@@ -64,14 +64,18 @@ export function SessionPage({ flow, id }: { flow: string; id: string }) {
   return (
     <div className="flex h-full flex-col">
       <header className="flex min-h-12 shrink-0 flex-wrap items-center gap-x-3 gap-y-1 border-b px-4 py-1.5">
-        <Link
-          href={addresses.flows()}
-          aria-label="All sessions"
-          className="-ml-1 grid size-8 place-items-center rounded-(--radius) text-soft hover:bg-hover max-md:size-11"
-        >
-          <ArrowLeft className="size-4" aria-hidden />
-        </Link>
-        <h1 className="min-w-0 truncate text-base font-medium">{oneLine(flow, 80)}</h1>
+        <div className="flex min-w-0 items-center gap-x-3">
+          <Link
+            href={addresses.flows()}
+            aria-label="All sessions"
+            className="-ml-1 grid size-8 shrink-0 place-items-center rounded-(--radius) text-soft hover:bg-hover max-md:size-11"
+          >
+            <ArrowLeft className="size-4" aria-hidden />
+          </Link>
+          <h1 className="min-w-0 truncate text-base font-medium" title={oneLine(flow, 200)}>
+            {oneLine(flow, 80)}
+          </h1>
+        </div>
         <Id id={id} />
         <Status status={session.status} />
         {session.wakeAt !== null && (
@@ -124,7 +128,7 @@ export function SessionPage({ flow, id }: { flow: string; id: string }) {
         </div>
         <section
           aria-label="Log"
-          className="flex shrink-0 flex-col border-l max-lg:h-[60dvh] max-lg:border-t max-lg:border-l-0 lg:w-105"
+          className="flex shrink-0 flex-col border-l max-lg:-mt-px max-lg:h-[60dvh] max-lg:border-t max-lg:border-l-0 lg:w-105"
         >
           <h2 className="flex h-8 shrink-0 items-center border-b px-3 text-xs text-faint max-lg:px-4">
             {events.length.toLocaleString()} events

@@ -13,6 +13,13 @@ export function milliseconds(ms: number): string {
   return ms < 60_000 ? `${(ms / 1_000).toFixed(1)} s` : duration(ms)
 }
 
+/** The same for the tick of an axis, where nothing is rounded: `30 s`, `1 m 30 s`. */
+export function exactly(ms: number): string {
+  if (ms < 60_000) return ms < 1_000 ? `${ms} ms` : `${ms / 1_000} s`
+  const rest = ms % 60_000
+  return rest === 0 ? duration(ms) : `${duration(ms - rest)} ${rest / 1_000} s`
+}
+
 /** A line of a chart. `of` is null where a bucket has no value. */
 export type Series = {
   readonly name: string

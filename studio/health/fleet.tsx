@@ -76,7 +76,7 @@ type SectionProps<T> = {
 
 function Section<T>({ title, part, empty, children }: SectionProps<T>) {
   return (
-    <section aria-label={title} className="border-b px-4 py-3">
+    <section aria-label={title} className="not-last:border-b px-4 py-3">
       <h2 className="mb-1 font-medium">{title}</h2>
       {'error' in part ? (
         <p className="text-faint">{errorWords(part.error)}</p>

@@ -116,8 +116,8 @@ function Refused({ error }: { error: unknown }) {
   return (
     <Notice isPage title="You may not see this page." icon={<Lock className="size-5 text-faint" aria-hidden />}>
       <p>
-        It shows figures of all tenants, for operators. Sign in with an operator’s token, or with the address that
-        perdure serve prints.
+        It shows figures of all tenants, for operators. Sign in with an operator’s token, or with the address that{' '}
+        <code>perdure serve</code> prints.
       </p>
     </Notice>
   )

@@ -1,7 +1,7 @@
 import UPlot from 'uplot'
 import 'uplot/dist/uPlot.min.css'
 import type { StatsBucket } from 'perdure/client'
-import { type ChartKind, middlesOf, milliseconds, rangeOf } from './figures.ts'
+import { type ChartKind, exactly, middlesOf, milliseconds, rangeOf } from './figures.ts'
 
 export type PlotOptions = {
   readonly into: HTMLElement
@@ -74,7 +74,7 @@ function optionsOf(
     cursor: { y: false, drag: { x: false, y: false }, points: { show: shape === 'lines' } },
     scales: {
       x: { range: ({ data: [middles] }) => rangeOf(middles) },
-      y: { range: (_, __, most) => [0, Math.max(most * 1.1, 1)] },
+      y: { range: (_, __, most) => [0, 1.1 * Math.max(most, 1)] },
     },
     axes: [
       {
@@ -89,7 +89,7 @@ function optionsOf(
         size: 52,
         space: 32,
         incrs: format === milliseconds ? durations : wholes,
-        values: (_, values) => values.map((value) => format(value)),
+        values: (_, values) => values.map(format === milliseconds ? exactly : format),
       },
     ],
     series: [

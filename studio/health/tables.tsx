@@ -34,7 +34,7 @@ function Table({
   children: readonly (readonly [string, ...string[]])[]
 }) {
   return (
-    <section className="min-w-0 p-4 max-lg:border-b">
+    <section className="min-w-0 p-4 max-lg:not-last:border-b">
       <h2 className="mb-1 font-medium">{title}</h2>
       {children.length === 0 ? (
         <p className="text-faint">{empty}</p>

@@ -72,17 +72,22 @@ export function ItemDetail({ item, ended, isOver, backTo, onAnswer, onNext }: It
         className="flex outline-none min-w-0 grow flex-col max-md:grow-0 max-xl:shrink-0 xl:min-h-0 xl:overflow-y-auto"
       >
         <header className="flex min-h-12 shrink-0 items-center gap-2 border-b px-5 text-soft max-md:px-3">
-          <Link href={backTo} aria-label="Back to the list" className="-ml-1 grid size-11 place-items-center md:hidden">
+          <Link
+            href={backTo}
+            aria-label="Back to the list"
+            className="-ml-1 grid size-11 shrink-0 place-items-center md:hidden"
+          >
             <ArrowLeft className="size-5" aria-hidden />
           </Link>
           <span className={`shrink-0 ${kinds[item.kind][1]}`}>{kindWords[item.kind]}</span>
           <span className="min-w-0 truncate font-mono text-xs">{visible(item.tool, 64)}</span>
-          <span className="ml-auto min-w-0 truncate">
+          <span className="ml-auto shrink-0">
             <Id id={item.callId} />
           </span>
         </header>
         <div className="flex w-full max-w-180 min-w-0 grow flex-col gap-4 p-5 max-md:p-4">
-          <h2 className="text-lg font-medium">{headline(item)}</h2>
+          {/* A sentence is a heading in large type; a paragraph of it would push its form off a phone. */}
+          <h2 className={`font-medium ${headline(item).length > 100 ? 'text-base' : 'text-lg'}`}>{headline(item)}</h2>
           <Prompt item={item} />
           <Warnings item={item} />
           {hand.isChanged && !isEnded && (

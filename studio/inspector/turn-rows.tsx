@@ -60,7 +60,7 @@ export function TurnRows({ turn, isOpen, isNow, event, select, showCall }: TurnR
                   style={{ left: `${scale.place(at) * 100}%` }}
                 />
               </span>
-              <span className="text-right text-faint">{place.toLocaleString()}</span>
+              <span className="text-right text-faint">#{place.toLocaleString()}</span>
             </button>
           ))}
         </div>

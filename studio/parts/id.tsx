@@ -9,7 +9,7 @@ export function Id({ id }: { id: string }) {
     <button
       type="button"
       title={`${oneLine(id, 400)} (click to copy)`}
-      className="font-mono text-xs text-soft hover:text-text"
+      className="whitespace-nowrap font-mono text-xs text-soft hover:text-text"
       onClick={() => {
         void navigator.clipboard.writeText(id).then(() => {
           setCopied(true)

@@ -5,7 +5,7 @@ import { LongText } from './long-text.tsx'
 import { type MarkdownPiece, markdownPieces } from './markdown-pieces.ts'
 import { RemoteImage } from './remote-image.tsx'
 import { SafeLink } from './safe-link.tsx'
-import { each } from './scroller.tsx'
+import { each, TableScroller } from './scroller.tsx'
 import { shownText } from './shown-text.ts'
 
 /**
@@ -110,27 +110,48 @@ function listOf({ ordered, start, items }: Kinds.List): ReactNode {
   )
 }
 
-function tableOf({ header, rows }: Kinds.Table): ReactNode {
+const alignments = { left: 'text-left', center: 'text-center', right: 'text-right' }
+
+function tableOf({ header, rows, align }: Kinds.Table): ReactNode {
+  const columns = header.map((cell, index) => ({
+    cell,
+    // Wide enough for its words, up to a length: a longer one is broken, as everywhere.
+    minWidth: `calc(${longestWord([cell, ...rows.map((row) => row[index])])}ch + 1rem)`,
+  }))
+  const alignment = (index: number): string => alignments[align[index] ?? 'left']
   return (
-    <div className="overflow-x-auto">
+    <TableScroller>
       <table className="border-collapse">
         <thead>
           <tr>
-            {each(header, ({ tokens }) => (
-              <th className="border px-2 py-1 text-left font-medium">{elementsOf(tokens)}</th>
+            {each(columns, ({ cell, minWidth }, index) => (
+              <th className={`border px-2 py-1 font-medium ${alignment(index)}`} style={{ minWidth }}>
+                {elementsOf(cell.tokens)}
+              </th>
             ))}
           </tr>
         </thead>
         <tbody>
           {each(rows, (row) => (
             <tr>
-              {each(row, ({ tokens }) => (
-                <td className="border px-2 py-1 align-top">{elementsOf(tokens)}</td>
+              {each(row, ({ tokens }, index) => (
+                <td className={`border px-2 py-1 align-top ${alignment(index)}`}>{elementsOf(tokens)}</td>
               ))}
             </tr>
           ))}
         </tbody>
       </table>
-    </div>
+    </TableScroller>
   )
+}
+
+const longestWhole = 12
+
+function longestWord(cells: readonly (Kinds.TableCell | undefined)[]): number {
+  let longest = 0
+  for (const cell of cells) {
+    const words = cell?.text.slice(0, 400).split(/[\s-]+/) ?? []
+    for (const { length } of words) longest = Math.max(longest, length)
+  }
+  return Math.min(longest, longestWhole)
 }

@@ -14,7 +14,7 @@ export function Notice({ title, children, icon, isPage = false }: NoticeProps) {
   const Title = isPage ? 'h1' : 'p'
   return (
     <div className="grid h-full place-items-center p-8 text-center">
-      <div className="flex max-w-110 flex-col items-center gap-2 text-soft">
+      <div className="flex max-w-120 flex-col items-center gap-2 text-soft">
         {icon}
         <Title className="text-base text-text">{title}</Title>
         {children}

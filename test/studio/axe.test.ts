@@ -2,10 +2,10 @@ import type { Page } from 'playwright-core'
 import { beforeAll, expect } from 'vitest'
 import { violations } from './axe.ts'
 import { fillWorld, world } from './look-world.ts'
+import { openExport } from './open-export.ts'
 import { openStudio, studioTest } from './open-studio.ts'
 import { emptyPages, everyPage } from './pages.ts'
 import { settled } from './settled.ts'
-import { userCookie } from './studio-page.ts'
 
 const studio = openStudio(world)
 const notFound = [/status of 404/]
@@ -104,11 +104,8 @@ const opened: Readonly<Record<string, (page: Page) => Promise<void>>> = {
     expect(await violations(nobody, 'an empty inbox')).toEqual([])
   },
   'a file that was opened': async (page) => {
-    const cookie = `${userCookie}=${encodeURIComponent('{"user":"ann","tenant":""}')}`
-    const exported = await (await fetch(`${studio.url}/store/export`, { headers: { cookie } })).arrayBuffer()
     await go(page, '/open/conversations/ticket-48')
-    const file = { name: 'demo.jsonl', mimeType: 'application/x-ndjson', buffer: Buffer.from(exported) }
-    await page.getByLabel('Export file').setInputFiles(file)
+    await openExport(page, studio.url)
     await page.getByText('Anything else?').first().waitFor()
     await settled(page)
   },

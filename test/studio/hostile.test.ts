@@ -2,12 +2,13 @@ import { createScope, defineAgent, defineFlow, defineTool, type Scope } from 'pe
 import { scriptedModel } from 'perdure/testing'
 import type { Page } from 'playwright-core'
 import { beforeAll, expect } from 'vitest'
+import { openExport } from './open-export.ts'
 import { openStudio, studioTest } from './open-studio.ts'
 import { settled } from './settled.ts'
 
 /** Turns the text after it around, has no width, and would be obeyed by a terminal. */
 const turning = '\u202eexe.\u200b\u2066x'
-const marks = `${turning}\u001b[31m`
+const marks = `${turning}\u001b[31m<img src=x onerror="globalThis.taken = 1">`
 const long = `long${'x'.repeat(900_000)}`
 const line = `line${'y'.repeat(5_000_000)}`
 
@@ -79,32 +80,41 @@ const pages = [
   '/health',
 ]
 
-studioTest('no page shows a character that turns text around or hides, whatever field it is in', async () => {
-  const page = await studio.open('/inbox', { expected: [/status of 404/] })
-  const found: string[] = []
-  for (const path of pages) {
-    await page.goto(`${studio.url}/studio${path}`)
+studioTest(
+  'no page runs markup, or shows a character that turns text around or hides, whatever field it is in',
+  async () => {
+    const page = await studio.open('/inbox', { expected: [/status of 404/] })
+    const found: string[] = []
+    for (const path of pages) {
+      await page.goto(`${studio.url}/studio${path}`)
+      await settled(page)
+      found.push(...(await raw(page)).map((text) => `${path}: ${text}`))
+    }
+    for (const path of pages.filter((page) => /^.(conversations|flows)/.test(page) && !page.includes('none-'))) {
+      await page.goto(`${studio.url}/studio/open${path}`)
+      await openExport(page, studio.url)
+      await settled(page)
+      found.push(...(await raw(page)).map((text) => `a file at ${path}: ${text}`))
+    }
+    await page.goto(`${studio.url}/studio/conversations/fork-${encodeURIComponent(turning)}`)
+    await page.getByRole('button', { name: 'More', exact: true }).click()
+    await page.getByRole('button', { name: 'Delete…' }).click()
+    found.push(...(await raw(page)).map((text) => `deletion: ${text}`))
+    // What cannot be typed is typed as it is shown.
+    const dialog = page.getByRole('dialog')
+    await dialog.getByRole('textbox').fill((await dialog.locator('code').textContent())!)
+    expect(await dialog.getByRole('button', { name: 'Delete' }).isEnabled()).toBe(true)
+    await page.goto(`${studio.url}/studio/health`)
     await settled(page)
-    found.push(...(await raw(page)).map((text) => `${path}: ${text}`))
-  }
-  await page.goto(`${studio.url}/studio/conversations/fork-${encodeURIComponent(turning)}`)
-  await page.getByRole('button', { name: 'More', exact: true }).click()
-  await page.getByRole('button', { name: 'Delete…' }).click()
-  found.push(...(await raw(page)).map((text) => `deletion: ${text}`))
-  // What cannot be typed is typed as it is shown.
-  const dialog = page.getByRole('dialog')
-  await dialog.getByRole('textbox').fill((await dialog.locator('code').textContent())!)
-  expect(await dialog.getByRole('button', { name: 'Delete' }).isEnabled()).toBe(true)
-  await page.goto(`${studio.url}/studio/health`)
-  await settled(page)
-  await page.keyboard.press('/')
-  await page.getByRole('combobox', { name: 'Title or id' }).fill('c-')
-  await page.getByRole('option').first().waitFor()
-  found.push(...(await raw(page)).map((text) => `search: ${text}`))
-  expect(found).toEqual([])
-})
+    await page.keyboard.press('/')
+    await page.getByRole('combobox', { name: 'Title or id' }).fill('c-')
+    await page.getByRole('option').first().waitFor()
+    found.push(...(await raw(page)).map((text) => `search: ${text}`))
+    expect(found).toEqual([])
+  },
+)
 
-/** The texts of a page, its title and the names of its elements that have such a character. */
+/** The texts of a page, its title and the names of its elements that have such a character, and what became an element of its own. */
 function raw(page: Page): Promise<string[]> {
   return page.evaluate(() => {
     const names = [...document.querySelectorAll('[title], [aria-label]')].map(
@@ -114,9 +124,12 @@ function raw(page: Page): Promise<string[]> {
     const texts: string[] = [document.title, ...names]
     while (walker.nextNode())
       if (!walker.currentNode.parentElement!.closest('script, textarea')) texts.push(walker.currentNode.nodeValue!)
-    return texts
+    const made = [...document.querySelectorAll('[onerror], img[src=x]')].map((element) => element.outerHTML)
+    const ran = Reflect.has(globalThis, 'taken') ? ['something ran'] : []
+    const shown = texts
       .filter((text) => /\p{Bidi_Control}|\u200b|(?![\n\t\r])\p{Cc}/u.test(text))
       .map((text) => JSON.stringify(text.slice(0, 100)))
+    return [...shown, ...made, ...ran]
   })
 }
 

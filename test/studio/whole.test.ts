@@ -2,9 +2,11 @@ import type { Authorize } from 'perdure'
 import type { Page } from 'playwright-core'
 import { beforeAll, expect } from 'vitest'
 import { fillWorld, world } from './look-world.ts'
+import { openExport } from './open-export.ts'
 import { openStudio, studioTest } from './open-studio.ts'
 import { emptyPages, everyPage } from './pages.ts'
 import { settled } from './settled.ts'
+import { tooWide } from './too-wide.ts'
 
 /** Mallory may see nothing that others opened. Everyone else sees all, and so how much there is. */
 const authorize: Authorize = ({ scope }) => (scope.user === 'mallory' ? { owner: 'mallory' } : 'all')
@@ -16,29 +18,27 @@ beforeAll(async () => {
 })
 
 studioTest('at the width of a phone no page scrolls sideways', async () => {
-  const page = await studio.open('/inbox', { width: 390, expected: notFound })
+  const page = await studio.open('/inbox', { width: 390, expected: [...notFound, /status of 401/] })
   const wide: string[] = []
+  const look = async (what: string): Promise<void> => {
+    await settled(page)
+    wide.push(...(await tooWide(page)).map((element) => `${what}: ${element}`))
+  }
   for (const path of [...everyPage, ...emptyPages]) {
     await page.goto(`${studio.url}/studio${path}`)
-    await settled(page)
-    wide.push(...(await page.evaluate(tooWide)).map((element) => `${path}: ${element}`))
+    await look(path)
   }
+  for (const path of ['/conversations/ticket-48', '/conversations', '/flows']) {
+    await page.goto(`${studio.url}/studio/open${path}`)
+    await openExport(page, studio.url)
+    await look(`a file at ${path}`)
+  }
+  await page.context().clearCookies()
+  await page.goto(`${studio.url}/studio/inbox`)
+  await page.getByRole('heading', { name: 'Sign in' }).waitFor()
+  await look('the sign-in')
   expect(wide).toEqual([])
 })
-
-/** The elements that stick out of the page, and those that scroll sideways although they hold no code. */
-function tooWide(): string[] {
-  const found: string[] = []
-  for (const element of document.body.querySelectorAll('*')) {
-    const { overflowX } = getComputedStyle(element)
-    const scrolls = (overflowX === 'auto' || overflowX === 'scroll') && element.scrollWidth > element.clientWidth + 1
-    if (scrolls && !element.matches('pre, textarea, [data-scrolls-sideways]'))
-      found.push(element.outerHTML.slice(0, 160))
-  }
-  if (document.documentElement.scrollWidth > innerWidth)
-    found.push(`the page is ${document.documentElement.scrollWidth} px wide`)
-  return found
-}
 
 studioTest(
   'at rest amber is the only colour, in both themes: what runs, failed or is a session has its own',

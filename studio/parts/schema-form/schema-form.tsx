@@ -89,7 +89,7 @@ function FieldRow({ field, path, name, isRequired, isBare = false, onRemove, ...
   const body = <Body {...given} field={field} path={path} value={value} input={input} label={label} />
   const tools = (
     <div className="flex min-h-8 min-w-0 shrink-0 flex-wrap items-center gap-1 text-xs empty:hidden max-md:min-h-0">
-      {showsChanges && <Change form={form} path={path} isDisabled={isDisabled} />}
+      {showsChanges && <Change form={form} path={path} isDisabled={isDisabled} isGroup={isGroupShown} />}
       {field.isNullable && value !== null && (
         <Small onClick={() => form.set(path, null)} isDisabled={isDisabled}>
           Set to null
@@ -168,12 +168,14 @@ function Label({ htmlFor, text, name, isOptional, isSame: isName }: LabelProps) 
   )
 }
 
-/** `as the model asked`, or `was 5000`, which a click brings back. */
-function Change({ form, path, isDisabled }: { form: Form; path: Path; isDisabled: boolean }) {
+type ChangeProps = { form: Form; path: Path; isDisabled: boolean; isGroup: boolean }
+
+/** `as the model asked`, or `was 5000`, which a click brings back. The members of a group say the first each for themselves. */
+function Change({ form, path, isDisabled, isGroup }: ChangeProps) {
   const before = valueAt(form.before, path)
   const now = valueAt(form.value, path)
   if (isSame(before, now) && !form.typedAt(path)?.problem) {
-    return before === undefined ? null : (
+    return before === undefined || isGroup ? null : (
       <span className="px-1 whitespace-nowrap text-faint max-md:px-0">as the model asked</span>
     )
   }
@@ -328,6 +330,9 @@ function NumberField({
 
 function JsonField({ form, path, value, input, why }: LeafProps & { value: Json | undefined; why: string | null }) {
   const shown = form.typedAt(path)?.text ?? jsonText(value)
+  // What is there already shows what JSON is.
+  const example = valueAt(form.before, path) === undefined ? 'JSON, such as "yes" or 5.' : ''
+  const about = [example, why].filter(Boolean).join(' ')
   return (
     <>
       <TextInput
@@ -342,7 +347,7 @@ function JsonField({ form, path, value, input, why }: LeafProps & { value: Json 
           else form.setTyped(path, { text, problem: parsed.problem })
         }}
       />
-      <p className="mt-1 text-xs text-faint">JSON, such as "yes" or 5. {why}</p>
+      {about && <p className="mt-1 text-xs text-faint">{about}</p>}
     </>
   )
 }
