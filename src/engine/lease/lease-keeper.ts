@@ -20,7 +20,7 @@ export type LeaseHolder = {
   readonly claiming: () => Promise<void> | null
   readonly onLost: (lease: HeldLease) => void
   readonly onGrown: (hint: WakeHint) => void
-  /** A lease was given back: its conversation may be free now. */
+  /** A lease was released: its conversation may be free now. */
   readonly onGivenBack: () => void
 }
 
@@ -28,7 +28,7 @@ export type LeaseHolder = {
 const mostUnderWay = 3
 
 /**
- * Renews the leases of this process on a timer of its own, however long other things take, and gives back those it finds under its name and
+ * Renews the leases of this process on a timer of its own, however long other things take, and releases those it finds under its name and
  * does not know: their acknowledgements were lost.
  */
 export class LeaseKeeper {
@@ -36,7 +36,7 @@ export class LeaseKeeper {
   readonly #worker: LeaseHolder
   readonly #underWay = new Set<Promise<void>>()
   readonly #beingGivenBack = new Set<string>()
-  /** For each renewal whose strays are not given back yet: the leases that became known since it was asked for. */
+  /** For each renewal whose strays are not released yet: the leases that became known since it was requested. */
   readonly #learned = new Set<Set<number>>()
   /** Leases that others took although this process lives, by epoch. The store does not know yet that they are no lapses. */
   readonly #lapsed = new Map<number, ConversationRef>()
@@ -151,7 +151,7 @@ export class LeaseKeeper {
     }
   }
 
-  /** The store is closed: what runs is told to stop, and what waits for its lease does not wait for ever. */
+  /** The store is closed: running work is aborted, and nothing waits for its lease any longer. */
   #letGoOfAll(error: unknown): void {
     this.stop()
     this.#node.logger.error('letting go of all conversations', { error })
@@ -197,7 +197,7 @@ export class LeaseKeeper {
     for (const { tenant, id, epoch } of strays) {
       const key = conversationKey(tenant, id)
       if (learned.has(epoch)) {
-        // Worked on since then, and maybe let go of. If that failed, the next renewal finds it.
+        // Worked on since then, and perhaps released. If the release failed, the next renewal finds the lease.
         this.#mayHaveStrays = true
         continue
       }

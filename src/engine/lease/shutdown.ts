@@ -10,10 +10,10 @@ type SnapshotNode = Pick<EngineNode, 'store' | 'workingSets' | 'scopes' | 'snaps
 /** How long reading the log of one conversation may take. */
 const loadMs = 2_000
 
-/** As many as there are working sets in memory: the others were let go long ago. */
+/** As many as there are working sets in memory: others were released long ago. */
 const most = 200
 
-/** Takes a snapshot of what this process has worked on lately when it lets go of it: best effort, like everything at a shutdown. */
+/** Takes snapshots of the conversations that this process worked on recently, as it releases them: best effort, like everything at a shutdown. */
 export class ShutdownSnapshots {
   readonly #node: SnapshotNode
   readonly #workedOn = new Lru<ConversationRef & { readonly agentId: string }>({ entries: most })

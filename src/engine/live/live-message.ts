@@ -78,7 +78,7 @@ export function textOf(messages: readonly string[]): string {
   return `[${version},${messages.join(',')}]`
 }
 
-/** The messages of a text. Any client of the bus may write to it, so what is not a message is left out. */
+/** The messages of a text. Any client of the bus may write to it, so anything that is not a message is ignored. */
 export function messagesOf(text: string): NodeMessage[] {
   try {
     const [given, ...messages] = JSON.parse(text) as unknown[]

@@ -8,7 +8,7 @@ import { noChildren } from '../../view/live-events.ts'
 import type { Children, PendingItem } from '../../view/view.ts'
 import { isWaiting, pendingItems } from '../../view/view-of.ts'
 
-/** How a turn stands when it cannot go on by itself. */
+/** The outcome of a turn that cannot continue by itself. */
 export type TurnOutcome<Pending = PendingItem, Output = unknown> =
   | { readonly status: 'waiting'; readonly turnId: string; readonly pending: readonly Pending[] }
   | (Ended & { readonly status: 'completed'; readonly object: Output })
