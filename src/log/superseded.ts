@@ -67,7 +67,7 @@ export function hasActed(call: CallState): boolean {
   return attempts > 0 || rounds.some(({ kind }) => kind === 'client_exec' || kind === 'sub_agent') || actedBefore(call)
 }
 
-/** Whether a page or a child agent had it before its log was restored. `rerun` is what a restored call says that neither had. */
+/** Whether a page or a child agent had it before its log was restored. A restored call that neither had says `rerun`. */
 function actedBefore({ restoredFrom, executor, ifInterrupted, rounds }: CallState): boolean {
   const isElsewhere = executor === 'client' || executor === 'agent'
   return isElsewhere && restoredFrom !== undefined && rounds.length === 0 && ifInterrupted !== 'rerun'

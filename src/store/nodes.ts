@@ -44,7 +44,7 @@ export type NodeBeat = {
   readonly agentCount: number
   /** The time between two beats. */
   readonly everyMs: number
-  /** The drain it knows of. Kept where the store has forgotten the node meanwhile, and ignored where it has not. */
+  /** The drain it knows of. Kept if the store has forgotten the node, else ignored. */
   readonly drain: Drain | null
 }
 
