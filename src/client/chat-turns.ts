@@ -216,7 +216,7 @@ export class ChatTurns {
 
 const ownFile = /^(?:\/.*)?(\/conversations\/[^/]+\/files\/[0-9a-f]{64}(?:\?.*)?)$/
 
-/** One stop of a page, which is called off when the page comes back at once. */
+/** The stop of a page, which is revoked if the page returns at once. */
 class Stop {
   readonly #cancel: () => Promise<boolean>
   readonly #onCallOff: () => void

@@ -9,7 +9,7 @@ import { maxIdCharacters, type Watched, type WatchOptions, watchWithMore } from 
 /** What a tenant's feed tells. A frame may come twice. */
 export type LiveFrame =
   /**
-   * Read again whatever is shown: everything after this frame is told, and what came before it is not. Comes first, and after a gap that
+   * Read everything shown again: changes after this frame are sent, earlier ones are not. Comes first, and after a gap that
    * the server cannot fill.
    */
   | { readonly type: 'reset' }

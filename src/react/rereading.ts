@@ -2,7 +2,7 @@ import { PerdureError } from '../base/errors/perdure-error.ts'
 import type { Change, Link } from './link.ts'
 import { type LiveStatus, type LiveStore, statusOf } from './live-store.ts'
 
-/** How long after a failed read the next one follows, while the page hears from the server. */
+/** How long after a failed read the next one follows, while the page is connected. */
 const againMs = 3_000
 
 type Read = { readonly status: LiveStatus; readonly error: unknown }

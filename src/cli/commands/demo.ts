@@ -121,7 +121,7 @@ function clientIn({ runtime, store }: Demo, options: { readonly user: string; re
   return clientOf(runtime, { store, scope, logger: silentLogger, work: options.work ?? true })
 }
 
-/** Examples for the pages of the studio. The chat does not wait for them, and goes on without them. */
+/** Examples for the pages of the studio. The chat neither waits for them nor needs them. */
 async function fillBeside({ runtime, showcase }: Demo, logger: Logger, options: FillOptions): Promise<void> {
   try {
     await fillShowcase(runtime, showcase, options)

@@ -93,7 +93,7 @@ function demoAgents(name: string, models: DemoModels, surroundings: Omit<ToolSur
   return { support, researcher }
 }
 
-/** A parcel that comes back: a label now, then days of waiting in which no process is needed, then the shelf. */
+/** The return of a parcel: a label now, then days of waiting without a process, then the shelf. */
 export function returnFlow(pace: number) {
   return defineFlow({
     name: 'return',

@@ -152,13 +152,13 @@ export class McpConnection {
     this.#failures += 1
   }
 
-  /** The error to tell. A server that refuses is alive; one that fails in any other way is let go, unless other calls still wait for it. */
+  /** The error to report. A server that refuses is alive; one that fails in any other way is disconnected, unless other calls still wait for it. */
   async #failed(client: Client, error: unknown, mayAct: boolean): Promise<unknown> {
     const { name } = this.#options
     if (PerdureError.isInstance(error)) return error
     const { ProtocolError, SdkError, SdkErrorCode } = await loadClient()
     const isOurs = this.#client === client
-    // One that was let go is not to blame itself.
+    // A connection that this side closed is not at fault.
     const said = isOurs || !this.#problem ? this.quoted(error) : this.#problem
     if (error instanceof ProtocolError) {
       const isRefusal = refusals.has(error.code)

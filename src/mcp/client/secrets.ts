@@ -10,7 +10,7 @@ const mostLevels = 500
 export class Secrets {
   /** The ones that were given last come last. */
   readonly #known = new Set<string>()
-  /** A secret may be a part of another, and what is left of that one must not show. */
+  /** A secret may be part of another; the rest of the longer one must not show. */
   #longestFirst: readonly string[] = []
 
   /** Each value, and each long word in it: `Bearer abc` is also told as `abc`. */
