@@ -23,7 +23,7 @@ const flowBound: FlowBound = { most: 8 * 1024 * 1024, kept: 1024 * 1024 }
 const boundless: FlowBound = { most: Number.POSITIVE_INFINITY, kept: Number.POSITIVE_INFINITY }
 
 /**
- * Reads what the record needs: the latest summary and the events after it. Null when there is no session of that id. Default: the summary is kept whole.
+ * Reads what the record needs: the latest summary and the events after it. Null when there is no session of that id. Default: no limits.
  */
 export async function loadFlow(
   store: TenantStore,

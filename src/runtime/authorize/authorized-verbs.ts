@@ -19,7 +19,7 @@ import { type Cursors, type JudgedPage, judgedPage, type ListItem } from './judg
 /** The verbs of one identity, and what guards them. */
 export type VerbsToGuard = {
   readonly open: Verbs
-  /** The same verbs in a tenant that has nothing. What is not allowed is done here, so that it looks the same. */
+  /** The same verbs in an empty tenant. A refused verb runs here, so that it looks as if nothing existed. */
   readonly absent: Verbs
   readonly conversationOf: ConversationOf
   readonly gate: Gate

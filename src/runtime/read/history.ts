@@ -23,7 +23,7 @@ export type HistoryPage = {
   readonly notesLeftOut?: number
   /** Pass it to get the page before this one; null when there is none. */
   readonly before: number | null
-  /** Where the log goes on with an event that this version does not know: the page ends before it. Absent where all was read. */
+  /** An event that this version does not know: the page ends before it. Absent if everything was read. */
   readonly unknownEvent?: UnknownEvent
 }
 

@@ -138,7 +138,7 @@ export async function lineageOf(
   const { limit = Number.MAX_SAFE_INTEGER } = readOptions('options', options, ['limit'])
   checkWhole('limit', limit, 1)
   const lineage: { id: string; at: number }[] = []
-  // Under a name that was deleted and given again, a line could come back to itself.
+  // An id that was deleted and used again could make a lineage circular.
   const seen = new Set([id])
   for (let parent = await parentOf(store, id); parent && !seen.has(parent.id); ) {
     lineage.push(parent)
