@@ -86,7 +86,7 @@ export class McpConnection {
     const { name, connectTimeoutMs, onToolsChanged } = this.#options
     const waitMs = this.#retryAt - Date.now()
     if (waitMs > 0)
-      throw new McpServerError(name, `cannot be reached: ${this.#problem}; it is tried again in ${waitMs} ms`)
+      throw new McpServerError(name, `cannot be reached: ${this.#problem}; the next attempt is in ${waitMs} ms`)
     // Not a failure of the server.
     const { Client } = await loadClient()
     try {
@@ -129,7 +129,7 @@ export class McpConnection {
       if (PerdureError.isInstance(error)) throw error
       this.#lost(this.quoted(error))
       const inMs = Math.max(0, this.#retryAt - Date.now())
-      throw new McpServerError(name, `cannot be reached: ${this.#problem}; it is tried again in ${inMs} ms`)
+      throw new McpServerError(name, `cannot be reached: ${this.#problem}; the next attempt is in ${inMs} ms`)
     }
   }
 

@@ -32,7 +32,7 @@ export async function agentServer(caller: ServedCaller, era: 'legacy' | 'modern'
         type: 'string',
         minLength: 1,
         maxLength: 255,
-        description: 'The id of a conversation to go on with, from an earlier result. Default: a new one',
+        description: 'The id of a conversation to continue, from an earlier result. Default: a new one',
       },
     },
     required: ['message'],
