@@ -133,7 +133,7 @@ export class FlowOwner extends LogOwner {
       const continued: NewEvent = { type: 'flow_continued', content: { version: flow.version, input } }
       return { events: [continued], parks: false, wakeInMs: null }
     } catch (error) {
-      node.logger.warn('a flow cannot go on with what it gave continueAs', { id: ref.id, error })
+      node.logger.warn('a flow gave continueAs an input that it cannot continue with', { id: ref.id, error })
       return decideFlow({ type: 'failed', error }, this.#state, this.#hand())
     }
   }
@@ -263,7 +263,7 @@ export class FlowOwner extends LogOwner {
       const loaded = { state: this.#state, summarisedTo: this.#summarisedTo }
       this.#summarisedTo = await putAway(store, ref.id, loaded)
     } catch (error) {
-      node.logger.warn('the past of a session could not be put away', { ...ref, error })
+      node.logger.warn('the earlier part of a session could not be summarised', { ...ref, error })
     }
   }
 

@@ -154,7 +154,7 @@ export class LeaseKeeper {
   /** The store is closed: running work is aborted, and nothing waits for its lease any longer. */
   #letGoOfAll(error: unknown): void {
     this.stop()
-    this.#node.logger.error('letting go of all conversations', { error })
+    this.#node.logger.error('the store is closed: releasing all conversations', { error })
     for (const { lease } of this.#worker.held()) this.#worker.onLost(lease)
   }
 
@@ -167,7 +167,7 @@ export class LeaseKeeper {
         await store.forTenant(tenant).takeBackLapse(id, epoch)
         this.#lapsed.delete(epoch)
       } catch (error) {
-        warnOfStore('telling that a lease lapsed in a process that lives failed; trying again', { tenant, id, error })
+        warnOfStore('reporting a lease that lapsed in a live process failed; trying again', { tenant, id, error })
         return
       }
     }
@@ -184,7 +184,7 @@ export class LeaseKeeper {
       await this.#giveBack(strays, learned)
     } catch (error) {
       this.#mayHaveStrays = true
-      if (!this.#isStopped) this.#node.warnOfStore('giving back leases failed; trying again', { error })
+      if (!this.#isStopped) this.#node.warnOfStore('releasing leases failed; trying again', { error })
     }
   }
 
@@ -213,7 +213,7 @@ export class LeaseKeeper {
       } finally {
         this.#beingGivenBack.delete(key)
       }
-      logger.warn('gave back a lease whose acknowledgement was lost', { tenant, id, epoch })
+      logger.warn('released a lease whose acknowledgement was lost', { tenant, id, epoch })
       onGivenBack()
     }
   }

@@ -70,7 +70,7 @@ export async function releaseAllWithin(held: readonly Held[], node: ClosingNode)
   const { keepAlive, clock, logger } = node
   const isLetGo = await withTimeout<boolean>(letGo(held, node), letGoMs, clock, () => false)
   if (isLetGo) return
-  logger.warn('closing: not all was let go of in time; other nodes go on with it when its leases lapse')
+  logger.warn('closing: some conversations were not released in time; other nodes take them when their leases lapse')
   for (const { owner } of held) owner?.loseLease()
   keepAlive.end()
 }

@@ -299,7 +299,7 @@ export class Worker implements WorkStarter {
     try {
       await this.#node.store.forTenant(tenant).releaseLease(id, epoch)
     } catch (error) {
-      this.#node.logger.warn('a lease could not be given back; trying again', { tenant, id, error })
+      this.#node.logger.warn('a lease could not be released; trying again', { tenant, id, error })
       this.#leases.lookForStrays()
     }
   }

@@ -269,7 +269,7 @@ class AccountSlices {
 
   #tell(work: () => Promise<unknown>): void {
     work().catch((error: unknown) => {
-      this.#parts.warnOfStore('telling what an account has used failed', { account: this.#name, error })
+      this.#parts.warnOfStore('reporting the use of an account failed', { account: this.#name, error })
     })
   }
 }

@@ -375,7 +375,7 @@ export class Owner extends LogOwner {
     if (!PerdureError.isInstance(error) || error.code !== 'store_closed') return super.storeFailed(error, what)
     const { node, ref } = this.#context
     this.reading.hasFailed(error)
-    node.logger.error('letting go of a conversation', { ...ref, error })
+    node.logger.error('the store is closed: releasing a conversation', { ...ref, error })
     this.loseLease()
   }
 
@@ -392,7 +392,7 @@ export class Owner extends LogOwner {
 
   #crashed(error: unknown): void {
     const { node, ref } = this.#context
-    node.logger.error('a task ended in a way it must not', { ...ref, error })
+    node.logger.error('a task failed unexpectedly', { ...ref, error })
     this.#model.forget()
     const turn = openTurn(this.state)
     if (turn) this.#take({ type: 'end', turnId: turn.turnId, status: 'failed', reason: 'internal_error' })

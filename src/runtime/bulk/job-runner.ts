@@ -89,7 +89,7 @@ export class JobRunner {
       try {
         for (let job = await this.#claim(); job; job = await this.#claim()) await this.#run(job)
       } catch (error) {
-        this.#runtime.node.warnOfStore('a bulk job is interrupted; it goes on later', { error })
+        this.#runtime.node.warnOfStore('a bulk job was interrupted; it continues later', { error })
       }
     }
   }
