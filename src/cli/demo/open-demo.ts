@@ -102,7 +102,7 @@ export function returnFlow(pace: number) {
     run: async (flow, input) => {
       const { orderId } = input as { readonly orderId: string }
       const label = await flow.step('print label', { input: { orderId } }, () => `R-${orderId}`)
-      const question = `Has the parcel of ${orderId} come back whole?`
+      const question = `Has the parcel of ${orderId} arrived undamaged?`
       const isWhole = await flow.suspend({ question, label }, { schema: { type: 'boolean' } })
       await flow.step('inspect and put back', { input: { orderId } }, async ({ signal }) => {
         await wait(800 * pace, undefined, { signal })
