@@ -26,7 +26,7 @@ export type LiveFrame =
 /** A call of the conversation's own, or a question of the session, that waits for an answer. At most 100 are named; `waiting` of the row counts all. */
 export type WaitingCall = { readonly callId: string; readonly round: number }
 
-/** What a feed tells and where it continues. */
+/** The frames of a feed, and where it continues. */
 export type LiveOptions = Omit<WatchOptions, 'after'> & {
   /** The `id` of the last frame. Without it, the feed begins with `reset`. */
   readonly after?: string

@@ -195,7 +195,7 @@ function textChanges(shown: TextPart, { type, id, text, end }: TextPart): Chunk[
   return [...(delta === '' ? [] : [{ type: `${type}-delta`, id, delta }]), ...(end ? [end] : [])]
 }
 
-/** A call is brought on by what it was not told yet. Its input is not told twice: a page may run the call when it comes. */
+/** Sends the chunks of a call that the page does not have yet. The input is never sent twice: a page may run the call when it arrives. */
 function callChanges({ id, chunks: told, held }: CallPart, { chunks }: CallPart): Chunk[] | null {
   const last = chunks.at(-1)
   if (!last) return []

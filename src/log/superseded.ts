@@ -83,7 +83,7 @@ export function unrepeatable(turns: readonly TurnState[]): CallState[] {
   return calls.filter((call) => hasActed(call) && call.ifInterrupted !== 'rerun' && call.executor !== 'provider')
 }
 
-/** What a model's provider ran for a message, told as calls. */
+/** The tools that a model's provider ran for a message, as calls. */
 function providerCalls({ parts, seq }: AssistantItem): CallState[] {
   return parts.flatMap((part) => (part.type === 'provider_call' ? [asCall(part, parts, seq)] : []))
 }

@@ -59,7 +59,7 @@ export async function streamAttempt(
   }
 }
 
-/** A timer that fires so much too late shows that the process did not run. */
+/** A timer that fires this much too late shows that the process did not run. */
 const lateMs = 1_000
 
 /** The limits of one attempt. Must be stopped. */
@@ -261,7 +261,7 @@ function changed(chunk: StreamChunk, transform: ChunkTransformer): { readonly de
     throw TransformFailedError.threw(cause)
   }
   if (isPromise(result)) {
-    // Its failure is not told: that there is a promise at all is the mistake.
+    // A rejection of it is ignored: returning a promise is itself the error.
     Promise.resolve(result).catch(() => {})
     throw TransformFailedError.returnedPromise()
   }

@@ -52,7 +52,7 @@ export class Rereading<Value extends Read> {
     if (retryable && !this.#isLost) this.#timer ??= setTimeout(() => this.#again(), againMs)
   }
 
-  /** The changes that were missed follow, so what was right is right. */
+  /** The missed changes follow, so earlier content stays valid. */
   #connected(): void {
     this.#isLost = false
     const { status } = this.#live.value

@@ -124,7 +124,7 @@ export type TurnHandle<A extends Agent = Agent, Output = AgentOutput<A>> = {
   readonly textStream: AsyncIterable<string>
 }
 
-/** What a pending item of this agent may be, told apart by `tool`. */
+/** The pending items of this agent, discriminated by `tool`. */
 export type PendingOf<A extends Agent> =
   AgentTools<A> extends infer T ? (T extends Tool ? PendingOfTool<T> : never) : never
 

@@ -23,7 +23,7 @@ export type ResumeOptions = {
   readonly tag?: Json
   /** or exactly this one, so that a second click never answers the next. */
   readonly seq?: number
-  /** Ends the waiting, not what was asked for. */
+  /** Ends the waiting, not the resumed work. */
   readonly signal?: AbortSignal
 }
 

@@ -185,7 +185,7 @@ export type StoredFigures = {
   /** By the store's clock. */
   readonly now: number
   readonly storeBytes: number | null
-  /** Of `turn_ended`, `tool_started`, `tool_result` and `resolution`, in any order. `log` tells the logs apart. */
+  /** Of `turn_ended`, `tool_started`, `tool_result` and `resolution`, in any order. `log` identifies the log. */
   readonly events: readonly FigureEvent[]
   readonly modelCalls: readonly FigureCall[]
   readonly inbox: { readonly waiting: number; readonly oldestAt: number | null }

@@ -188,7 +188,7 @@ export async function admitChild(
     await store.deleteConversation(id)
     return false
   }
-  // Version 0.1 told the parent first: a child that died before it recorded its own end does that now.
+  // Version 0.1 resolved the parent's call first: a child that died before it recorded its own end does that now.
   if (endOf(turnId, decide(state, new Set(), []).events)) return true
   await store.commit(id, cancelOf(callId, 'system'))
   return true

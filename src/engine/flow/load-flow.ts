@@ -41,7 +41,7 @@ export async function loadFlow(
   }
 }
 
-/** Goes on with what is known. Null when the first event of the log is not that of a session. */
+/** Continues from the known record. Null when the first event of the log is not that of a session. */
 async function readFlow(
   known: LoadedFlow | null,
   pages: AsyncIterable<EventPage>,

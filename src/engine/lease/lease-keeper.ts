@@ -10,7 +10,7 @@ export type HeldConversation = { readonly lease: HeldLease; readonly seq: number
 
 type LeaseNode = Pick<EngineNode, 'store' | 'holder' | 'leaseMs' | 'clock' | 'logger' | 'warnOfStore' | 'observer'>
 
-/** What the keeper asks of the worker, and tells it. */
+/** The worker's side of the keeper. */
 export type LeaseHolder = {
   /** The leases that this process works under, and how far it knows each log. */
   readonly held: () => readonly HeldConversation[]

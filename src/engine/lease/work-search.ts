@@ -9,7 +9,7 @@ type SearchingNode = Pick<
   'store' | 'holder' | 'agents' | 'flows' | 'clock' | 'pollMs' | 'warnOfStore' | 'turnLimits'
 >
 
-/** What the search asks of the worker, and tells it. */
+/** The worker's side of the search. */
 export type Searcher = {
   /** How many more conversations it can work on. */
   readonly room: () => number

@@ -30,7 +30,7 @@ type Taken = {
   isDueAgain: boolean
 }
 
-/** `hintedSeq`: the seq last heard of. `startedEpoch`: of the lease, given or claimed, that work was last begun under since the first of these commits. */
+/** `hintedSeq`: the last seq that a hint named. `startedEpoch`: of the lease, given or claimed, that work was last begun under since the first of these commits. */
 type Expected = { commits: number; hintedSeq: number; startedEpoch: number }
 
 type Work = (lease: HeldLease, brought: Brought, entry: Taken) => Promise<void>

@@ -124,7 +124,7 @@ export type RunningCall = {
 /** A provider refused a request because there were too many. `delayMs`: until the next attempt; null: there is none. */
 export type RateLimited = { readonly retryAfterMs: number | null; readonly delayMs: number | null }
 
-/** What the last message of the conversation took; the next prompt has it and its answer. Null where it was not told. */
+/** The usage of the last message of the conversation; the next prompt contains it and its answer. Null if it was not reported. */
 function expectedTokens({ turns }: ConversationState): number | null {
   for (const { items } of turns.slice(-3).reverse()) {
     const told = items.slice(-20).findLast((item) => item.type === 'assistant' && tokensOf(item.usage) !== null)

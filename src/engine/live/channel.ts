@@ -39,7 +39,7 @@ export class Channel {
   readonly #owners = new Set<() => WorkingSet>()
   #workingSet: WorkingSet | null = null
   #live = nothingLive
-  /** Of the lease under which the newest owner that was heard of works. What is said under a lower one is dropped. */
+  /** The lease epoch of the newest known owner. Live events with a lower one are dropped. */
   #epoch = 0
   readonly #relay: ChannelRelay | null
   /** Followed only for a relay. */
@@ -211,8 +211,8 @@ export class Channel {
   }
 
   /**
-   * What an owner at another node has said; its place in the log must have been reached. What the log has settled meanwhile is left out. False: it is of an
-   * owner that another has followed.
+   * Takes live events of an owner at another node; the log must have reached their place. Events that the log has settled since are dropped. False: a later
+   * owner is known.
    */
   receive(content: LiveContent, seq: number, epoch: number): boolean {
     const { state } = this

@@ -3,7 +3,7 @@ import type { Json } from '../../base/json.ts'
 import type { ConversationRef } from '../../store/records.ts'
 import type { Activity, LiveContent } from '../../view/view.ts'
 
-/** What nodes tell each other about what is live. */
+/** The messages about live events between nodes. */
 export type NodeMessage =
   /** The sender watches these. `isNew`: it wants to know what is live of them now. */
   | { readonly type: 'watch'; readonly conversations: readonly (ConversationRef & { readonly isNew: boolean })[] }

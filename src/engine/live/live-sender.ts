@@ -26,7 +26,7 @@ type Watched = ConversationRef & {
   /** Characters in `items`. */
   waiting: number
   epoch: number
-  /** The message that was heard of last, up to its nth delta. */
+  /** The newest known message, up to its nth delta. */
   place: { readonly messageId: string; n: number; characters: number } | null
 }
 

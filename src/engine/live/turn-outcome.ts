@@ -27,7 +27,7 @@ type Ended = {
   readonly usage: Usage
 }
 
-/** Whether a state tells what the turn has come to: it has the turn, and all of the message that it ended with. */
+/** Whether a state contains the outcome of the turn: it has the turn, and all of its last message. */
 export function isToldBy(state: ConversationState, turnId: string): boolean {
   const turn = findTurn(state, turnId)
   return turn !== null && !(turn.end && keptMessages(turn).at(-1)?.leftOut)

@@ -124,7 +124,7 @@ export async function drive(owner: Owner): Promise<void> {
   }
 }
 
-/** A queued turn of what is paused stays in the queue, and due. */
+/** A queued turn of a paused conversation stays queued and due. */
 async function mayBeginFurther(owner: Owner): Promise<boolean> {
   let isPaused = true
   const isAnswered = await owner.attempt('asking for pauses failed', async () => {

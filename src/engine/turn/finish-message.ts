@@ -213,7 +213,7 @@ export function regenerations(turn: TurnState): number {
   return turn.items.filter((item) => item.type === 'assistant' && item.regeneration).length
 }
 
-/** Why a turn failed, as its end tells it: a code of errors.md first. */
+/** The reason of a failed turn, as its end records it: a code of errors.md first. */
 export function failureReason(error: unknown): string {
   if (PerdureError.isInstance(error)) return `${error.code}: ${error.message}`
   return `internal_error: ${error instanceof Error ? error.message : String(error)}`

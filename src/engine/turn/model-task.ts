@@ -349,7 +349,7 @@ export class RunningModel {
     return ended && ended.type !== 'postponed' ? ended : null
   }
 
-  /** Aborts it for a cancel: what it has said by then is the end of its message. */
+  /** Aborts it for a cancel: its message ends with the text received so far. */
   async cutOff(): Promise<Pick<CancelOutcome, 'partial'>> {
     const ended = await this.stop()
     if (ended?.type !== 'message') return {}

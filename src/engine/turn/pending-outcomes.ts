@@ -237,7 +237,7 @@ export function lettingGo(how: LettingGo): Pick<Change, 'wakeAt' | 'lease'> {
 type LifecycleSnapshot = {
   /** Must be called when the commit is durable. */
   persist(workingSet: WorkingSet): Promise<void>
-  /** Must be called in any case: until then the channel holds back what was committed. */
+  /** Must be called in any case: until then the channel holds back the committed events. */
   announce(): void
 }
 

@@ -156,7 +156,7 @@ function descriptionOf(tool: CallableTool, args: unknown, redact: Redact): strin
 
 const maxShownArgs = 8_192
 
-/** As much of arguments that are too large as tells what they were, with a note of what was left out. */
+/** The beginning of arguments that are too large, with a note of the full size. */
 function shorten(text: string): string {
   if (text.length <= maxShownArgs) return text
   const note = ` ... (${text.length} characters in all)`

@@ -6,7 +6,7 @@ const mostKnown = 200
 /** What is nested deeper is never recorded. */
 const mostLevels = 500
 
-/** Takes what a server was given as headers, environment or address out of what it says. */
+/** Removes the headers, environment and address that a server was given from its texts. */
 export class Secrets {
   /** The ones that were given last come last. */
   readonly #known = new Set<string>()

@@ -78,7 +78,7 @@ export function authorizedVerbs({ open, absent, conversationOf, gate, cursors }:
   }
 
   const isReadable = (record: ListedConversation): Promise<boolean> => gate.reads(listedRow(record))
-  /** A list may name what the caller may not read; then it tells no word of it, and not how much there is. */
+  /** A list may name items that the caller may not read; it then shows neither their words nor their token counts. */
   const withoutHiddenMessages = (rows: ListedConversation[]): Promise<ListedConversation[]> =>
     Promise.all(
       rows.map(async (row) => {

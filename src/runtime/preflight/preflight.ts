@@ -28,7 +28,7 @@ export type PreflightOptions = {
   readonly migrateState?: boolean
 }
 
-/** A page of what was found. `checked`: how many conversations and sessions. `after`: continue there; null at the end. */
+/** A page of findings. `checked`: how many conversations and sessions. `after`: continue there; null at the end. */
 export type PreflightPage = {
   readonly findings: readonly PreflightFinding[]
   readonly checked: number

@@ -21,7 +21,7 @@ import { type PausedSince, withPauses } from './paused-rows.ts'
 
 export type { LastMessage } from '../../log/fsm-state.ts'
 
-/** What a list tells of a conversation or a session. */
+/** The list entry of a conversation or a session. */
 export type ListedConversation = Omit<ConversationRecord, 'status'> & {
   readonly status: ListStatus
   /** The beginning of its newest message as of the last time that it came to rest; null where there is none, or the caller may not read it. */
@@ -254,7 +254,7 @@ export type SessionFilter = Page & {
   readonly text?: string
 }
 
-/** What a list tells of a session. */
+/** The list entry of a session. */
 export type ListedSession = Pick<
   ListedConversation,
   | 'id'

@@ -48,7 +48,7 @@ function* renumbered(events: Iterable<LogEvent>, from: number): Generator<LogEve
   }
 }
 
-/** What an event takes, with what was left out of it. */
+/** The size of an event, including its omitted parts. */
 export function sizeOf({ content }: LogEvent): number {
   return weightOf(content) + ((content as { readonly leftOut?: number }).leftOut ?? 0)
 }

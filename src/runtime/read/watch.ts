@@ -81,7 +81,7 @@ async function* watchWithMore(watched: Watched, given?: WatchOptions): AsyncGene
         yield { event: await readableSnapshot(store, id), hasMore: false }
       throw error
     }
-    // From here to the next await nothing can come between the view and what was buffered after it.
+    // From here to the next await, no event can slip between the view and the buffer after it.
     const view = children.begin(channel.view())
     buffer.startAt(view.seq)
     if (after === undefined) yield { event: { type: 'snapshot', view }, hasMore: false }

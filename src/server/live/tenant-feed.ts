@@ -139,7 +139,7 @@ export class TenantFeed {
 
   #add(id: string, row: ChangedRow | null): void {
     const known = this.#newest.get(id)
-    // A hint may come twice, and a sweep finds what hints have told.
+    // A hint may arrive twice, and a sweep also finds changes that hints have announced.
     if (known && isSame(known.row, row)) return
     this.#lastIndex += 1
     const entry = this.#entry(id, row, known?.row?.record ?? known?.was ?? null, this.#lastIndex)

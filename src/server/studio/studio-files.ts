@@ -15,7 +15,7 @@ export function isStudioBuilt(folder = builtFolder()): boolean {
   return existsSync(join(folder, 'index.html'))
 }
 
-/** Throws `StudioNotBuiltError` where there is no build, so that a server says so when it starts. */
+/** Throws `StudioNotBuiltError` if there is no build, so that a server fails when it starts. */
 export function checkStudioBuilt(folder = builtFolder()): void {
   if (!isStudioBuilt(folder)) throw new StudioNotBuiltError()
 }
