@@ -23,7 +23,7 @@ function Chat({ open }: { readonly open: OpenChat }) {
   useEffect(() => {
     open.onNotice = setNotice
   }, [open])
-  // Joins a turn that is still running or waiting. When the component is unmounted, the turn goes on.
+  // Joins a turn that is still running or waiting. When the component is unmounted, the turn continues.
   const chat = useChat({ chat: open.chat, resume: true })
   const isBusy = isChatBusy(chat)
 

@@ -99,7 +99,7 @@ async function respond(
     const outgoing = send(
       {
         host,
-        // The connection asks here, and gets what was checked.
+        // The connection resolves the name here, and gets the checked address.
         lookup: (_host, { all }, answer) => (all ? answer(null, found) : answer(null, first.address, first.family)),
         port: url.port || (url.protocol === 'https:' ? 443 : 80),
         path: `${url.pathname}${url.search}`,

@@ -9,7 +9,7 @@ export type SignedPurpose = 'file' | 'cursor' | 'state' | 'live'
  */
 export type Secret = string | readonly string[]
 
-/** Signs what this process hands out, and recognises it when it comes back. */
+/** Signs values that this process hands out, and verifies them when a caller returns them. */
 export type Signer = {
   /** True where no secret was configured: other processes, and this one after a restart, accept none of its signatures. */
   readonly isTemporary: boolean

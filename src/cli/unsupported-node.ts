@@ -1,6 +1,6 @@
 const oldest = [22, 13] as const
 
-/** What to tell on a Node that is too old; null when it is not. Must not import anything. */
+/** The error text on a Node that is too old, else null. Must not import anything. */
 export function unsupportedNode(version: string): string | null {
   const [major = 0, minor = 0] = version.split('.').map(Number)
   if (major > oldest[0] || (major === oldest[0] && minor >= oldest[1])) return null

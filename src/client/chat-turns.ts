@@ -216,7 +216,7 @@ export class ChatTurns {
 
 const ownFile = /^(?:\/.*)?(\/conversations\/[^/]+\/files\/[0-9a-f]{64}(?:\?.*)?)$/
 
-/** One stop of a page, which is called off when the page comes back at once. */
+/** The stop of a page, which is revoked if the page returns at once. */
 class Stop {
   readonly #cancel: () => Promise<boolean>
   readonly #onCallOff: () => void
@@ -265,7 +265,7 @@ function afterStop(stop: Stop | undefined): (error: unknown) => never {
   }
 }
 
-/** Each answer has a key, so a request that is repeated is not told that it came too late. */
+/** Each answer has a key, so a repeated request is not refused as too late. */
 function answering(message: ChatMessage): object {
   const answerKey = Array.from({ length: 4 }, () => Math.random().toString(36).slice(2, 10)).join('')
   return { answerKey, ...(isAsking(message) ? { answersOnly: true } : {}) }

@@ -144,12 +144,12 @@ async function* chunksIn(
   }
 }
 
-/** A stream that goes on from what is shown. */
+/** A stream that continues after the shown text. */
 async function* join(chunks: Connection, shown: ShownMessage): Connection {
   for await (const chunk of chunks) if (chunk.type !== 'caught-up' && shown.take(chunk)) yield chunk
 }
 
-/** A stream that begins again with the start of the message. What it repeats is left out. */
+/** A stream that starts again at the beginning of the message. Repeated text is skipped. */
 async function* rejoin(chunks: Connection, shown: ShownMessage, canReset: boolean): Connection {
   const truth = new ShownMessage()
   const others: Chunk[] = []

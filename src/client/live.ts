@@ -9,7 +9,7 @@ import { maxIdCharacters, type Watched, type WatchOptions, watchWithMore } from 
 /** What a tenant's feed tells. A frame may come twice. */
 export type LiveFrame =
   /**
-   * Read again whatever is shown: everything after this frame is told, and what came before it is not. Comes first, and after a gap that
+   * Read everything shown again: changes after this frame are sent, earlier ones are not. Comes first, and after a gap that
    * the server cannot fill.
    */
   | { readonly type: 'reset' }
@@ -26,7 +26,7 @@ export type LiveFrame =
 /** A call of the conversation's own, or a question of the session, that waits for an answer. At most 100 are named; `waiting` of the row counts all. */
 export type WaitingCall = { readonly callId: string; readonly round: number }
 
-/** What a feed tells and where it continues. */
+/** The frames of a feed, and where it continues. */
 export type LiveOptions = Omit<WatchOptions, 'after'> & {
   /** The `id` of the last frame. Without it, the feed begins with `reset`. */
   readonly after?: string

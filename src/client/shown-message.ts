@@ -18,7 +18,7 @@ type TextPart = {
   end: Chunk | null
 }
 type CallPart = { readonly kind: 'call'; readonly id: string; readonly chunks: Chunk[]; readonly held: HeldCall | null }
-/** Anything that comes in one chunk. Without an id, parts of one type are told apart by their order. */
+/** A part that arrives in one chunk. Without an id, parts of one type are distinguished by their order. */
 type DataPart = { readonly kind: 'data'; readonly type: string; readonly id: string | null; chunk: Chunk }
 
 /** A call of a message that was on the page before the stream began. */
@@ -43,7 +43,7 @@ export class ShownMessage {
     return shown
   }
 
-  /** Returns whether the page has to be given the chunk. */
+  /** Whether the page needs the chunk. */
   take(chunk: Chunk): boolean {
     if (chunk.type === 'start-step' && this.#hasEmptyStep) {
       this.#hasEmptyStep = false
@@ -170,7 +170,7 @@ function partsBetween(shown: readonly Part[], truth: readonly Part[]): Chunk[] |
     if (!changes) return null
     chunks.push(...changes)
   }
-  // Only what the page may keep showing is left.
+  // Keep only the parts that the page may still show.
   return left.every(({ kind }) => kind === 'data') ? chunks : null
 }
 
@@ -195,7 +195,7 @@ function textChanges(shown: TextPart, { type, id, text, end }: TextPart): Chunk[
   return [...(delta === '' ? [] : [{ type: `${type}-delta`, id, delta }]), ...(end ? [end] : [])]
 }
 
-/** A call is brought on by what it was not told yet. Its input is not told twice: a page may run the call when it comes. */
+/** Sends the chunks of a call that the page does not have yet. The input is never sent twice: a page may run the call when it arrives. */
 function callChanges({ id, chunks: told, held }: CallPart, { chunks }: CallPart): Chunk[] | null {
   const last = chunks.at(-1)
   if (!last) return []

@@ -70,7 +70,7 @@ async function migrated(definition: AgentState, values: JsonObject, issues: stri
 export type Update = { readonly patch: StatePatch | null; readonly state: JsonObject }
 
 /**
- * Applies updates to the newest state. Runs functions of the application, which must be pure: it is called again when the log has grown meanwhile.
+ * Applies updates to the newest state. Runs functions of the application, which must be pure: they are called again if the log has grown before the commit.
  * Throws `StateRefusedError` when the result does not match the schemas, is too large, or when a function throws.
  */
 export async function updateState(

@@ -42,7 +42,7 @@ test.each([
   expect(() => createHook(attributes as never)).toThrow(message)
 })
 
-test('everything that is wrong with a hook is told at once', () => {
+test('all problems of a hook are reported at once', () => {
   expect(() => createHook({ mode: 'random' } as never)).toThrow(/'name'.*'phase'.*'mode'.*'run'/)
 })
 

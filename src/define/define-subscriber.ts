@@ -8,7 +8,7 @@ import { isId } from '../store/checks.ts'
 /** What a subscriber can receive: `waiting`, when a call or a session begins to wait for an answer, and every other type of event. */
 export type SubscriberTopic = 'waiting' | Exclude<EventType, 'suspension'>
 
-/** Something that was committed. Frozen, with all that is in it. */
+/** A committed event as a subscriber receives it. Deeply frozen. */
 export type SubscriberEvent = {
   /** The same each time it is tried, and of no other event: a receiver can tell by it what it has had. */
   readonly id: string
@@ -39,7 +39,7 @@ export type WaitingCall = {
   /** Set when a variant that the turn replaces ran the same tool with the same arguments: that call, and how it ended. */
   readonly doneBefore?: DoneBefore
   readonly expiresAt: number | null
-  /** False when it was answered, or ended, before it was told. */
+  /** False if it was answered or ended before the delivery. */
   readonly isOpen: boolean
 }
 
@@ -120,7 +120,7 @@ export type AfterHook = {
 }
 
 /**
- * A hook for metrics and memories: it is told of each message of its agent after the commit, and cannot change anything. It is a subscriber of the name
+ * A hook for metrics and memories: it receives each message of its agent after the commit, and cannot change anything. It is a subscriber of the name
  * `agent/hook`, with retries and a list of what failed. A message that no hook has passed has no parts.
  */
 export function afterHook(name: string, run: AfterHook['run'], options: SubscriberOptions = {}): AfterHook {

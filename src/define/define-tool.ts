@@ -230,7 +230,7 @@ type Described<Name extends string, In extends Schema> = {
   readonly prompt?: string | ((args: SchemaOutput<In>, turn: Turn) => Json | Promise<Json>)
   /**
    * Says in one line what the call will do, as in "Refund 50.00 EUR for order o-17". Recorded with the call and shown wherever the call waits; it is the prompt of a tool
-   * without one. Must be synchronous. At most 500 characters are kept, without secrets; where it throws or returns no text, the call goes on without a line.
+   * without one. Must be synchronous. At most 500 characters are kept, without secrets; if it throws or returns no text, the call continues without a line.
    */
   readonly describe?: (args: SchemaOutput<In>) => string
   readonly strict?: boolean

@@ -41,7 +41,7 @@ export class KeepAlive {
   #timer: NodeJS.Timeout | null = null
   #isEnded = false
 
-  /** From now on the end of the process may cut off what is still under way. */
+  /** From now on the end of the process may cut off running tasks. */
   end(): void {
     this.#isEnded = true
     if (this.#timer) clearInterval(this.#timer)

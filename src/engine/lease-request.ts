@@ -31,7 +31,7 @@ type Committed = { readonly ok: boolean; readonly epoch?: number; readonly limit
 /** The log as a commit left it that opened a turn where none was open or queued, and the cached state that the commit wrote. */
 export type CommittedLog = { readonly workingSet: WorkingSet; readonly cached: FsmState }
 
-/** What came with a lease, so that it is not read. `fork`: what a claim of due work says of it; without it, that has to be read. */
+/** What came with a lease and need not be read again. `fork`: the fork as reported by a claim of due work; absent: it must be read. */
 export type Brought = { readonly known: CommittedLog | null; readonly fork?: Fork | null }
 
 /** A lease that came with a commit or a claim of due work, and the moment at which that asked for it. */
@@ -45,7 +45,7 @@ export function noLease(ref: ConversationRef): LeaseRequest {
   return { ref, name: null, during: (commit) => commit(), acquire: () => ({}), granted: () => null }
 }
 
-/** The worker, as those see it who give it work. */
+/** The worker, as seen by code that gives it work. */
 export type WorkStarter = {
   readonly isClosed: boolean
   requestLease(ref: ConversationRef, name: string | null): LeaseRequest

@@ -19,7 +19,7 @@ export type LogContext = {
 type CommitOutcome = CommitResult | { readonly ok: false; readonly conflict: 'failed'; readonly error: unknown }
 
 /**
- * Holds the lease of one log, for turns and for flows: hears of what others append, commits under the epoch of the lease, and finds out when
+ * Holds the lease of one log, for turns and for flows: notices what others append, commits under the epoch of the lease, and finds out when
  * the lease is lost. What runs on the log is for its subclasses.
  */
 export abstract class LogOwner {
@@ -63,7 +63,7 @@ export abstract class LogOwner {
     if (seq > this.lastSeq) this.signal.set()
   }
 
-  /** Another node has the lease, or the log was deleted. Nothing more may be written; what runs is told to stop. */
+  /** Another node has the lease, or the log was deleted. Nothing more may be written; running work is aborted. */
   loseLease(): void {
     this.#isLost = true
     this.stopAll()

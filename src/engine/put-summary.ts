@@ -3,7 +3,7 @@ import type { NewSummary } from '../store/records.ts'
 import type { TenantStore } from '../store/store.ts'
 
 /**
- * Puts a summary from the start of the log. False when one that reaches further was put meanwhile, which then counts, whichever process put it; and when turns
+ * Stores a summary from the start of the log. False if another process has stored one that reaches further, which then counts; and if turns
  * were withdrawn since it was planned.
  */
 export async function putFurthest(store: TenantStore, id: string, summary: NewSummary): Promise<boolean> {

@@ -123,7 +123,7 @@ export async function forkerOf(store: Pick<TenantStore, 'getConversation'>, id: 
   return at === undefined ? null : forkerIn({ at, owner: record?.owner ?? null })
 }
 
-/** The same, from what a claim has told of the row. */
+/** The same, from the row that a claim returned. */
 export function forkerIn(fork: Fork | null): Forker | null {
   const who = fork?.owner ?? system
   return fork === null || who === system ? null : { who, at: fork.at }

@@ -30,8 +30,8 @@ export type SendOptions<Out extends Schema | false | undefined = Schema | false 
    */
   readonly traceparent?: string
   /**
-   * The turn that this message takes the place of, with all after it: an edit. Their words are withdrawn from view and prompt, and what their tools did is told to
-   * the model. Only while no turn is open or queued.
+   * The turn that this message replaces, with all turns after it: an edit. Their words are withdrawn from view and prompt; the prompt lists what their tools
+   * did. Only while no turn is open or queued.
    */
   readonly replaces?: string
   /** With `replaces`: replace the turn even if it started a tool without `ifInterrupted: 'rerun'`. Default: false; such a message is refused. */
@@ -144,7 +144,7 @@ function partsOf(input: MessageInput): readonly InputPart[] {
 }
 
 function toUserPart(part: InputPart, index: number, files: Map<string, NewFile>): UserPart {
-  // Each member is read once: a getter may tell something else the next time.
+  // Each member is read once: a getter may return something else the next time.
   const { type, text, mediaType, data, filename } = Object(part) as Partial<Record<string, unknown>>
   if (type === 'text' && typeof text === 'string') return { type, text }
   const isNamed = filename === undefined || typeof filename === 'string'

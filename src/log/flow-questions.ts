@@ -28,7 +28,7 @@ export function schemaOf(op: QuestionOp): Json {
 }
 
 /**
- * Follows the log of a session and tells what it asks. A fresh record and the end of a session cancel what is still open. Ignores what the fold of a session
+ * Follows the log of a session and lists its open questions. A fresh record and the end of a session cancel what is still open. Ignores what the fold of a session
  * ignores.
  */
 export class FlowQuestions {

@@ -26,7 +26,7 @@ import {
   snapshotVersion,
 } from './snapshot.ts'
 
-/** Reads a snapshot that an application gives back and migrates it to this version, or says why it cannot be used. Nothing in it is trusted. */
+/** Reads a snapshot that an application returns and migrates it to this version, or says why it cannot be used. Nothing in it is trusted. */
 export function readSnapshot(
   value: unknown,
 ): { readonly ok: true; readonly snapshot: Snapshot } | { readonly ok: false; readonly problem: string } {

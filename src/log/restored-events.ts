@@ -20,7 +20,7 @@ import { doneBefore } from './superseded.ts'
 export type Restoring = {
   /** The id of the person who restores it. It stands for the senders, whose ids are not in a snapshot. */
   readonly who: string
-  /** Milliseconds since 1970, to tell how long pending calls have left. */
+  /** Milliseconds since 1970, to compute how long pending calls have left. */
   readonly now: number
   readonly newId: () => string
   /** The part that stands for a file. */

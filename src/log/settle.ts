@@ -57,7 +57,7 @@ export type CallOutcome = {
   readonly state?: SettledState
 }
 
-/** A question of a server tool. `state` comes back to it with the answer. */
+/** A question of a server tool, which receives `state` again with the answer. */
 export type ToolQuestion = {
   readonly prompt: Json
   /** JSON Schema of the answer. */

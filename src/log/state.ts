@@ -296,7 +296,7 @@ export class TurnIndex {
     this.#isExact = false
   }
 
-  /** For the fold that goes on from these turns. */
+  /** For the fold that continues from these turns. */
   keepFor(turns: readonly TurnState[]): void {
     if (this.#positions && this.#isExact && turns.length >= leastKept) kept.set(turns, this.#positions)
   }

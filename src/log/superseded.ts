@@ -67,7 +67,7 @@ export function hasActed(call: CallState): boolean {
   return attempts > 0 || rounds.some(({ kind }) => kind === 'client_exec' || kind === 'sub_agent') || actedBefore(call)
 }
 
-/** Whether a page or a child agent had it before its log was restored. `rerun` is what a restored call says that neither had. */
+/** Whether a page or a child agent had it before its log was restored. A restored call that neither had says `rerun`. */
 function actedBefore({ restoredFrom, executor, ifInterrupted, rounds }: CallState): boolean {
   const isElsewhere = executor === 'client' || executor === 'agent'
   return isElsewhere && restoredFrom !== undefined && rounds.length === 0 && ifInterrupted !== 'rerun'
@@ -83,7 +83,7 @@ export function unrepeatable(turns: readonly TurnState[]): CallState[] {
   return calls.filter((call) => hasActed(call) && call.ifInterrupted !== 'rerun' && call.executor !== 'provider')
 }
 
-/** What a model's provider ran for a message, told as calls. */
+/** The tools that a model's provider ran for a message, as calls. */
 function providerCalls({ parts, seq }: AssistantItem): CallState[] {
   return parts.flatMap((part) => (part.type === 'provider_call' ? [asCall(part, parts, seq)] : []))
 }

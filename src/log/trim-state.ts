@@ -13,7 +13,7 @@ import {
 } from './state.ts'
 import type { Replaced } from './superseded.ts'
 
-/** Default size of what is shown of a conversation at once: about this many bytes of its newest messages. */
+/** Default size of the visible part of a conversation: about this many bytes of its newest messages. */
 export const shownBytes = 1024 * 1024
 
 const weights = new WeakMap<ConversationState, number>()

@@ -189,7 +189,7 @@ export type ModelRequest = {
   readonly transformChunk?: ChunkTransformer | null
   /** Called for every attempt, also failed ones. Must not throw. */
   readonly onAttempt?: (attempt: AttemptReport) => void
-  /** Called when an attempt is given up that had begun or told its usage, before the next one. Must not throw. */
+  /** Called for an abandoned attempt that had begun or reported its usage, before the next one. Must not throw. */
   readonly onDiscard?: (attempt: DiscardedAttempt) => void
   /**
    * Called when the provider refused the request because there were too many, and nothing had arrived. True: no more attempts are made, and the message is

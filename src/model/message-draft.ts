@@ -167,7 +167,7 @@ export function readUsage(usage: unknown): Usage {
 
 /**
  * What one chunk of a provider's protocol tells of the usage, merged with what earlier ones told. The specification has
- * usage only at the end of a stream, and a stream that breaks has no end; providers tell the input at its beginning.
+ * usage only at the end of a stream, and a stream that breaks has no end; providers report the input tokens at its beginning.
  */
 export function readRawUsage(chunk: unknown, known: Usage): Usage {
   if (!isRecord(chunk)) return known

@@ -59,7 +59,7 @@ export async function streamAttempt(
   }
 }
 
-/** A timer that fires so much too late shows that the process did not run. */
+/** A timer that fires this much too late shows that the process did not run. */
 const lateMs = 1_000
 
 /** The limits of one attempt. Must be stopped. */
@@ -104,7 +104,7 @@ class StreamLimits {
     this.#link.unlink()
   }
 
-  /** Waits for the earliest limit. Chunks that arrived meanwhile have moved it. */
+  /** Waits for the earliest limit, which each arriving chunk moves. */
   #wait(): void {
     const endsAt = this.#startedAt + this.#timeouts.totalMs
     const chunkDueAt = this.#chunkDueAt()
@@ -113,7 +113,7 @@ class StreamLimits {
       this.#callOff = afterAwaited(remainingMs, this.#clock, () => this.#wait())
       return
     }
-    // The process was suspended or starved: what arrived meanwhile is read before the attempt is given up.
+    // The process was suspended or starved: chunks that have arrived are read before the attempt is given up.
     if (-remainingMs > lateMs && !this.#wasLate) {
       this.#wasLate = true
       this.#callOff = afterAwaited(lateMs, this.#clock, () => this.#wait())
@@ -213,7 +213,7 @@ function take(read: unknown, builder: MessageBuilder, told: Told, redact: Redact
   }
 }
 
-/** A finish without a reason and without usage is what some providers make of a connection that was closed. */
+/** Some providers report a closed connection as a finish without a reason and without usage. */
 function faultIn({ reason, raw, usage }: DraftFinish, redact: Redact): Fault | null {
   const isUnknown = raw === null && (reason === 'other' || reason === 'unknown') && Object.keys(usage).length === 0
   if (reason === 'interrupted' || isUnknown) return cutOff
@@ -261,7 +261,7 @@ function changed(chunk: StreamChunk, transform: ChunkTransformer): { readonly de
     throw TransformFailedError.threw(cause)
   }
   if (isPromise(result)) {
-    // Its failure is not told: that there is a promise at all is the mistake.
+    // A rejection of it is ignored: returning a promise is itself the error.
     Promise.resolve(result).catch(() => {})
     throw TransformFailedError.returnedPromise()
   }

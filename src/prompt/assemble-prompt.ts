@@ -132,7 +132,7 @@ export type ContextMemory = {
   calibration: Calibration
   /** The newest summary that this process knows. It is shown at the next reduction. */
   latestSummary: SummaryText | null
-  /** The prompt of the previous call, to tell what broke the common prefix. */
+  /** The prompt of the previous call, to find what broke the common prefix. */
   lastPrompt: PromptTrace | null
   /** What the agent's function chose for the last model call; null for agents with one model. */
   model: LanguageModel | null

@@ -7,7 +7,7 @@ import type { PendingItem } from '../view/view.ts'
 import type { ConversationStore } from './conversation-store.ts'
 import { newKey, untilAcknowledged } from './until-acknowledged.ts'
 
-/** What the function of a client tool is told besides its arguments. */
+/** What the function of a client tool receives besides its arguments. */
 export type ClientToolCall = {
   readonly callId: string
   /** Aborts when the call no longer waits: it was answered elsewhere, cancelled, or has expired. */
@@ -71,7 +71,7 @@ export class ClientTools {
 
   async #run(item: PendingItem, signal: AbortSignal, hasWaited: boolean): Promise<void> {
     const name = nameOf(item)
-    // Another tab had it, and this one may not have heard yet what came of it.
+    // Another tab had it, and its result may not have reached this one yet.
     if (signal.aborted || (hasWaited && !(await this.#isWaiting(name)))) return
     const { key, answer } = readSaved(name) ?? { key: newKey(), answer: await this.#answerTo(item, signal) }
     if (signal.aborted) return forget(name)

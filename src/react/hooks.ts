@@ -221,7 +221,7 @@ export function useModelCalls(id: string): UsedModelCalls {
   }, [stores, id, snapshot, reload])
 }
 
-/** Whether this page hears from its server, and when it tries again where it does not. `retry` tries at once. */
+/** Whether this page is connected to its server, and when it tries again if not. `retry` tries at once. */
 export function useConnection(): Connection & { retry(): void } {
   const { connection, retry } = useStores().link
   const snapshot = useSyncExternalStore(connection.subscribe, connection.get, connection.get)

@@ -27,7 +27,7 @@ export class InboxStore {
   readonly list: ListStore<InboxItem>
   readonly left: LiveStore<readonly LeftItem[]>
   readonly #link: Link
-  /** Answered on this page, which therefore knows what came of them. */
+  /** Answered on this page, which therefore knows the results. */
   readonly #own = new Set<string>()
 
   constructor(link: Link, filter: InboxFilter) {

@@ -6,31 +6,31 @@ import type { WatchEvent } from '../view/growing-view.ts'
 import { LiveStore } from './live-store.ts'
 import { Tab } from './tab.ts'
 
-/** Whether the page hears from the server. */
+/** Whether the page is connected to the server. */
 export type Connection = {
   /** `offline`: the last attempt failed, and another follows at `nextAttemptAt`. */
   readonly status: 'connecting' | 'live' | 'offline'
-  /** Set while `offline`: the time of the next attempt, in milliseconds since 1970. Null where the server refuses for good. */
+  /** Set while `offline`: the time of the next attempt, in milliseconds since 1970. Null if the server refuses permanently. */
   readonly nextAttemptAt: number | null
   /** Why the last attempt failed; null while `live`. */
   readonly error: unknown
 }
 
-/** What a follower of a conversation is told. */
+/** What a follower of a conversation receives. */
 export type Follower = {
   /** `id`: what to continue after. */
   onEvent(event: WatchEvent, id: string | null): void
   onConnect(): void
   /** The connection is lost; the link makes it again. */
   onDisconnect(error: unknown): void
-  /** There is no such conversation, or the server refuses for good. */
+  /** There is no such conversation, or the server refuses permanently. */
   onEnd(error: unknown): void
 }
 
 /** A change of the tenant that lists may show. `reset`: everything must be read again. */
 export type Change = Exclude<LiveFrame, { readonly type: 'watched' | 'unwatched' }>
 
-/** What a reader of lists is told: a `reset` first, then what changes. */
+/** What a reader of lists receives: a `reset` first, then changes. */
 export type Listener = {
   onChange(change: Change): void
   /** The changes that were missed follow, or a `reset`. */
@@ -50,7 +50,7 @@ const connected: Connection = { status: 'live', nextAttemptAt: null, error: null
 type Followed = { readonly follower: Follower; lastId: string | null; hasEnded: boolean; alone: AloneStream | null }
 
 /**
- * What a page hears from its server, over one connection: the events of the conversations that it shows, and what changes in lists. The connection is open while
+ * Everything a page receives from its server, over one connection: the events of the conversations that it shows, and what changes in lists. The connection is open while
  * anything on the page needs it, and continues where it was.
  */
 export class Link {
@@ -91,7 +91,7 @@ export class Link {
   listen(listener: Listener): () => void {
     this.#listeners.add(listener)
     if (!this.#feed) this.#reopen()
-    // What the listener reads from now on is told.
+    // Changes from now on are reported to the listener.
     else if (this.#hasReset) listener.onChange({ type: 'reset' })
     return () => {
       this.#listeners.delete(listener)
@@ -227,7 +227,7 @@ export class Link {
 /** A stream that a page opens beside its feed. */
 type AloneStream = { stop(): void; retry(): void }
 
-/** Follows one conversation over a connection of its own. `report` is told how that is; null when it is gone. */
+/** Follows one conversation over a connection of its own. `report` receives its state; null when the conversation is gone. */
 function aloneStream(
   client: Client,
   id: string,

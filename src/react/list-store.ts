@@ -156,7 +156,7 @@ export class ListStore<Item> {
     if (items === shown || !onLeft) return
     const keys = new Set(items.map(keyOf))
     const last = items.at(-1)
-    // Where there are more, what came after the last one was pushed out by new ones.
+    // If there are more, new items have pushed the last ones off the page.
     const end = hasMore && last ? shown.findIndex((item) => keyOf(item) === keyOf(last)) : shown.length
     const left = shown.slice(0, Math.max(0, end)).filter((item) => !keys.has(keyOf(item)))
     if (left.length > 0) onLeft(left)

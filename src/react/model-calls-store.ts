@@ -42,9 +42,9 @@ export class ModelCallsStore {
     })
   }
 
-  /** One request at a time; another follows where the log has grown meanwhile. */
+  /** One request at a time; another follows if the log has grown since. */
   async #read(): Promise<void> {
-    // Nothing is left to read of a conversation that was deleted here.
+    // A conversation that was deleted here has nothing to read.
     if (this.#conversation.live.value.status === 'gone') return
     this.#isStale = true
     if (this.#isReading) return

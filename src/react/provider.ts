@@ -43,7 +43,7 @@ export function useStores(): PageStores {
   return stores
 }
 
-/** How many stores without a reader are kept, so that a page that comes back shows what it showed. */
+/** How many stores without a reader are kept, so that a page that is opened again shows its old content at once. */
 const keptUnused = 50
 
 /** A component reads its store for the first time in this time after it rendered. */

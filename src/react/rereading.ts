@@ -2,7 +2,7 @@ import { PerdureError } from '../base/errors/perdure-error.ts'
 import type { Change, Link } from './link.ts'
 import { type LiveStatus, type LiveStore, statusOf } from './live-store.ts'
 
-/** How long after a failed read the next one follows, while the page hears from the server. */
+/** How long after a failed read the next one follows, while the page is connected. */
 const againMs = 3_000
 
 type Read = { readonly status: LiveStatus; readonly error: unknown }
@@ -52,7 +52,7 @@ export class Rereading<Value extends Read> {
     if (retryable && !this.#isLost) this.#timer ??= setTimeout(() => this.#again(), againMs)
   }
 
-  /** The changes that were missed follow, so what was right is right. */
+  /** The missed changes follow, so earlier content stays valid. */
   #connected(): void {
     this.#isLost = false
     const { status } = this.#live.value

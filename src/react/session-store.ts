@@ -48,7 +48,7 @@ export class SessionStore {
     return this.#readAll()
   }
 
-  /** One request at a time; another follows where something has changed meanwhile. */
+  /** One request at a time; another follows if the session has changed since. */
   async #readAll(): Promise<void> {
     this.#isStale = true
     if (this.#isReading) return

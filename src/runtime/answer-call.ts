@@ -32,7 +32,7 @@ export type WinningResolution = Omit<Resolution, 'callId' | 'round' | 'kind'> & 
 
 /** How an answer is given. */
 export type AnswerOptions = {
-  /** The same key is the same answer: a retry hears `accepted` again. Without one, a retry hears of the answer it gave itself as of any that came first. */
+  /** The same key is the same answer: a retry gets `accepted` again. Without one, a retry gets `accepted: false` with the answer that counts, even if that was its own. */
   readonly key?: string
   /**
    * The `digest` of the item that was shown, or `argsDigest` of its arguments: the answer counts only where the call still has these. Otherwise it is refused with

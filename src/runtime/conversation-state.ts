@@ -37,7 +37,7 @@ export async function readConversationState({ id, agent, store, state }: Where):
 const mostTries = 100
 
 /**
- * Changes the state of a conversation, and resolves with the state after it, when it is durable. What it is computed on may change meanwhile: then it is
+ * Changes the state of a conversation, and resolves with the state after it, when it is durable. The state may change before the commit: then it is
  * computed again.
  */
 export async function setConversationState(

@@ -67,7 +67,7 @@ export type Conversation<A extends Agent = Agent> = {
   state(): Promise<AgentStateOf<A>>
   /**
    * Changes the state, and resolves with the state after it, when it is durable. An object sets its top-level keys, `undefined` removes one. A function gets the newest
-   * state and returns such an object; it must be pure and synchronous, because it runs again when the log has grown meanwhile. Wakes nothing. Throws
+   * state and returns such an object; it must be pure and synchronous, because it runs again if the log has grown before the commit. Wakes nothing. Throws
    * `StateRefusedError` when the result does not match the schema or has more than 64 KiB; then nothing is written.
    */
   setState(update: StateUpdate<AgentStateOf<A>>, options?: SetStateOptions): Promise<AgentStateOf<A>>
@@ -124,7 +124,7 @@ export type TurnHandle<A extends Agent = Agent, Output = AgentOutput<A>> = {
   readonly textStream: AsyncIterable<string>
 }
 
-/** What a pending item of this agent may be, told apart by `tool`. */
+/** The pending items of this agent, discriminated by `tool`. */
 export type PendingOf<A extends Agent> =
   AgentTools<A> extends infer T ? (T extends Tool ? PendingOfTool<T> : never) : never
 

@@ -129,7 +129,7 @@ function authorizationBy(authorize: Authorize, { signer }: EngineNode): Authoriz
   return { authorize, emptyTenant: `nowhere/${uuidV7()}`, cursors: new Cursors(key) }
 }
 
-/** Hears of what is appended, by hints and by polling, and removes old audit rows. The returned function ends all of it. */
+/** Listens for appended events, by hints and by polling, and removes old audit rows. The returned function stops both. */
 function connect(
   { node, worker, turnWaiters, hints }: RuntimeContext,
   auditTtlMs: number | undefined,

@@ -83,7 +83,7 @@ export type FlowSession<Input = Json, Result = Json> = {
   readonly id: string
   /** The same key is the same start; the signal ends the waiting, not the session. */
   start(input: Input, options?: StartOptions): Promise<FlowStanding<Result>>
-  /** Answers what it waits for; of several who try, one wins and the others are told. The same key is the same answer. */
+  /** Answers what it waits for; of several callers one wins, and the others get its answer. The same key is the same answer. */
   resume(value: unknown, options?: ResumeOptions): Promise<FlowStanding<Result>>
   /** Waits until it waits for an answer or has ended, through sleeps and whichever process works on it. A fork that was not continued is `dormant` at once. */
   outcome(options?: WaitOptions): Promise<FlowEndStanding<Result>>
@@ -375,7 +375,7 @@ async function asks(store: TenantStore, id: string, seq: number): Promise<boolea
   return event?.type === 'flow_opened'
 }
 
-/** What a verb of a session is told beside its value, checked and read once. */
+/** The options of a session's verb, checked and read once. */
 function readSessionOptions<Name extends keyof SessionOptions>(
   given: SessionOptions | undefined,
   names: readonly Name[],

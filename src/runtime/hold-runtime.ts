@@ -106,7 +106,7 @@ class RuntimeSlot implements HeldRuntime {
     for (;;) {
       const asked = (this.#current ??= this.#createNext())
       const { runtime } = await asked
-      // Replaced meanwhile. After `close`, callers get the closed runtime, whose verbs say so.
+      // Another call has replaced it. After `close`, callers get the closed runtime, whose verbs say so.
       if (this.#current === asked || this.#current === null) return runtime
     }
   }

@@ -10,7 +10,7 @@ export type Permit = {
   readonly mayApprove?: MayApprove | null
 }
 
-/** Whether the caller may do this to a conversation of which only the snapshot is left. The record has the owner that the snapshot names. */
+/** Whether the caller may do this to a conversation that exists only as a snapshot. The record has the owner that the snapshot names. */
 export type MayRestore = (action: RestoringAction, record: ConversationRecord) => Promise<boolean>
 
 export type RestoringAction = Extract<AuthorizeAction, 'send' | 'continue' | 'delete'>

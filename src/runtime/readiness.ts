@@ -42,7 +42,7 @@ type AuditSweepOptions = {
   readonly logger: Logger
   /** Rows older than this are removed. */
   readonly ttlMs: number
-  /** Those whose conversations this process has heard of: a store does not list its tenants. */
+  /** The tenants of conversations that this process has seen: a store does not list its tenants. */
   readonly tenants: ReadonlySet<string>
 }
 

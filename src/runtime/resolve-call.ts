@@ -20,7 +20,7 @@ export async function resolveAny(
 
 type Decision = { readonly approved: boolean; readonly args?: unknown; readonly reason?: string }
 
-/** Read once, so that what is decided on is what is done. Throws on what is neither yes nor no: a decision cannot be taken back. */
+/** Reads the decision once, so that the checked value is the one used. Throws unless it is yes or no: a decision cannot be taken back. */
 export function readDecision(value: unknown): Decision {
   const given = typeof value === 'object' && value !== null ? value : { approved: value }
   const { approved, args, reason } = readOptions('decision', given as Decision, ['approved', 'args', 'reason'])

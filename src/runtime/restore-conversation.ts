@@ -62,7 +62,7 @@ export async function restoreConversation(
     return result.lastSeq > 0 ? 'begun_elsewhere' : 'nothing'
   } catch (error) {
     if (!PerdureError.isInstance(error)) throw error
-    // The log began elsewhere meanwhile, and a process works on it.
+    // Another process has begun the log, and works on it.
     if (error.code === 'owner_only') return 'begun_elsewhere'
     if (!unusable.has(error.code)) throw error
     const problem = error.message

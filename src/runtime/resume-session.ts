@@ -23,7 +23,7 @@ export type ResumeOptions = {
   readonly tag?: Json
   /** or exactly this one, so that a second click never answers the next. */
   readonly seq?: number
-  /** Ends the waiting, not what was asked for. */
+  /** Ends the waiting, not the resumed work. */
   readonly signal?: AbortSignal
 }
 
@@ -53,7 +53,7 @@ export async function resumeSession(
   for (;;) {
     const state = await loaded()
     const opened = await chosen(state, { ...options, ...(seq === undefined ? {} : { seq }) }, resuming)
-    // Whatever comes meanwhile, this is the one that was meant.
+    // The caller meant this question, even if another is asked before the commit.
     seq = opened.seq
     expectArgs(flowCallId(id, seq), tagOf(opened.op), options.digest)
     const answer = await checkedAnswer(opened, state, given, resuming)

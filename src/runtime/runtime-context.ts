@@ -9,7 +9,7 @@ import type { ChangesInTurn } from './conversation-state.ts'
 /** What the verbs of a runtime with `authorize` are guarded with. */
 export type Authorization = {
   readonly authorize: Authorize
-  /** A tenant that has nothing and never will: what is not allowed is looked for there. */
+  /** A tenant that stays empty: refused verbs run there. */
   readonly emptyTenant: string
   readonly cursors: Cursors
 }

@@ -58,7 +58,7 @@ export type RuntimeOptions<Agents extends readonly Agent[] = readonly Agent[]> =
   /**
    * Takes out of texts what only the application knows to be secret, after credentials in addresses, authorization headers and values of environment variables
    * with secret names were taken out. It is given what tools, hooks, steps and providers said when they failed, before that is committed, and what is logged. Must
-   * be synchronous and quick. Where it throws or gives no text, nothing of the text is told. Default: none.
+   * be synchronous and quick. If it throws or returns no text, the whole text is withheld. Default: none.
    */
   readonly redact?: (text: string) => string
   /**
@@ -67,12 +67,12 @@ export type RuntimeOptions<Agents extends readonly Agent[] = readonly Agent[]> =
    */
   readonly secret?: Secret
   /**
-   * Told of what is committed, at least once and in order for each conversation. The store must have an outbox. A name that the store does not know yet is told
-   * of what is committed from now on. Default: none.
+   * They receive what is committed, at least once and in order for each conversation. The store must have an outbox. A name that is new to the store
+   * receives what is committed from now on. Default: none.
    */
   readonly subscribers?: readonly Subscriber[]
   /**
-   * Told of what this process commits and calls, while it does it: at most once, and not after a crash. For telemetry: see `perdure/telemetry`. Default: none, and
+   * Receives what this process commits and calls, as it happens: at most once, and not after a crash. For telemetry: see `perdure/telemetry`. Default: none, and
    * then nothing is put together for it.
    */
   readonly observe?: Observer | readonly Observer[]
@@ -93,7 +93,7 @@ export type RuntimeOptions<Agents extends readonly Agent[] = readonly Agent[]> =
   readonly limits?: LimitSettings
   /** How long a dead process holds its conversations. Default: 10,000. */
   readonly leaseMs?: number
-  /** How often work that no hint told of is looked for. Default: 500. */
+  /** How often to look for work that no hint announced. Default: 500. */
   readonly pollMs?: number
   /**
    * How long a call that was approved, or has to run again, is left to other processes when its tool is not in the code of this one, as in the middle of
@@ -162,7 +162,7 @@ export type Runtime<Agents extends readonly Agent[] = readonly Agent[]> = Verbs<
   failedDeliveries(page?: FailedPage): Promise<FailedDelivery[]>
   /** Has them tried again. Returns how many there were. */
   retryDeliveries(ids: readonly number[]): Promise<number>
-  /** Removes them from the list for good. Returns how many there were. */
+  /** Removes them from the list without delivering them. Returns how many there were. */
   discardDeliveries(ids: readonly number[]): Promise<number>
   /** Makes the store forget a subscriber, with all that waits for it. One that a node still has is registered again when that node starts. */
   removeSubscriber(name: string): Promise<boolean>
@@ -171,7 +171,7 @@ export type Runtime<Agents extends readonly Agent[] = readonly Agent[]> = Verbs<
   /**
    * Compares what is open in the store with the code of this runtime, before a deploy: see `PreflightFinding`. Over all tenants, by pages. Runs and writes nothing:
    * no model, tool, hook or step. Flows are replayed up to the first operation that is not recorded. Schemas run, and `migrateState` where it is asked for. What
-   * changes meanwhile may be left out or told twice.
+   * changes during the check may be skipped or reported twice.
    */
   preflight(options?: PreflightOptions): Promise<PreflightPage>
   /** The processes that work on this store or serve it, the oldest first, with what each holds now. */
@@ -198,7 +198,7 @@ export type Runtime<Agents extends readonly Agent[] = readonly Agent[]> = Verbs<
   steeringActs(page?: SteeringPage): Promise<SteeringAct[]>
   /** Addresses of files that work without an identity for a while. For servers. */
   readonly signedFiles: SignedFiles
-  /** Signs what comes back with the next request. For servers. */
+  /** Signs values that the next request returns. For servers. */
   readonly signedStates: StateSigner
   /** Whether the store answers and the worker finds its work, for health checks. Never rejects; takes at most two seconds. */
   readiness(): Promise<Readiness>

@@ -168,7 +168,7 @@ export async function sentBefore(
   return known.ok ? { seq: known.seq, turnId: await turnAt(store, id, known.seq), lease: null } : null
 }
 
-/** A request that was made twice at once: the one that came second is refused for what the first has done, and gets what that one got. */
+/** Two equal requests at once: the second is refused because of the first's commit, and returns the first's result. */
 export async function sentMeanwhile(
   error: unknown,
   sending: Pick<Sending, 'id' | 'store'>,
@@ -220,7 +220,7 @@ type Plan = {
   readonly cached?: FsmState
 }
 
-/** Most messages go to a conversation that rests as this process left it. Null when the store has to be asked. */
+/** Most messages go to an idle conversation whose log this process knows. Null when the store must be read. */
 function planOnKnown(
   whenBusy: WhenBusy,
   turnId: string,

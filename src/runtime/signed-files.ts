@@ -58,7 +58,7 @@ function signedText({ tenant, id }: ConversationRef, blob: string, expires: stri
   return JSON.stringify([tenant, id, blob, expires])
 }
 
-/** Signs what is handed to a caller and comes back with its next request. For servers. Other processes need the same `secret`. */
+/** Signs values that a caller receives and sends back with its next request. For servers. Other processes need the same `secret`. */
 export type StateSigner = {
   sign(text: string): string
   isSigned(text: string, signature: unknown): boolean

@@ -70,8 +70,8 @@ test('a lease that cannot be given back is told of, and looked for until it is',
   }
   worker.startPolling(noAgents)
   await pass(0)
-  expect(told).toContain('warn: a lease could not be given back; trying again')
-  expect(told).toContain('warn: gave back a lease whose acknowledgement was lost')
+  expect(told).toContain('warn: a lease could not be released; trying again')
+  expect(told).toContain('warn: released a lease whose acknowledgement was lost')
   expect((await store.claimLease('s1', 'another', 1_000)).type).toBe('taken')
   await worker.close(0)
 })

@@ -11,7 +11,7 @@ import type { ServerSettings } from './server-options.ts'
 import type { UiTurns } from './ui/ui-turns.ts'
 import type { MaintenanceJobs } from './upkeep/stream-lines.ts'
 
-/** One operation of the server. The table of routes is what the server serves, documents and tests. */
+/** One operation of the server. The server serves, documents and tests exactly the table of routes. */
 export type Route = {
   /** Unique. The operationId in the OpenAPI document. */
   readonly name: string

@@ -17,7 +17,7 @@ export async function withFileBytes(snapshot: Snapshot, store: Pick<TenantStore,
     const blob = file.blob!
     if (seen.has(blob.blob) || blob.size > room) continue
     seen.add(blob.blob)
-    // The size in a ref is what the sender said it is.
+    // The size in a ref is what the sender claims.
     const { bytes } = (await store.getBlob(blob, { from: 0, length: room + 1 })) ?? {}
     if (!bytes || bytes.byteLength > room) continue
     room -= bytes.byteLength

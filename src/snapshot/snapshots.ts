@@ -43,7 +43,7 @@ export class Snapshots {
   /** Never rejects, and never takes longer than its timeout. */
   async persist(lifecycle: Lifecycle, subject: Subject): Promise<void> {
     const { agentId, conversationId, workingSet } = subject
-    // Deleted meanwhile: a snapshot must not bring it back.
+    // Deleted by now: a snapshot must not bring it back.
     if (workingSet.state.lastSeq === 0) return
     try {
       const failure = await this.#within(this.#persisted(lifecycle, subject))
@@ -85,7 +85,7 @@ export class Snapshots {
     return failureIn(await this.#persistence.persistState(scope, snapshot, context), 'persistState')
   }
 
-  /** Whether the application wants to be told of deletions. */
+  /** Whether the application handles deletions. */
   get canDelete(): boolean {
     return this.#persistence.deleteState !== undefined
   }

@@ -31,7 +31,7 @@ export type BorrowRequest = {
   readonly limits: { readonly requests: number | null; readonly tokens: number | null }
   readonly need: Spending
   readonly want: Spending
-  /** What is left of the last slice, which was borrowed in this minute. Negative: more was used. Null: there was none. */
+  /** The unused part of the last slice, which was borrowed in this minute. Negative: more was used. Null: there was none. */
   readonly returned: (Spending & { readonly minute: number }) | null
 }
 

@@ -68,7 +68,7 @@ function atMinute(known: AccountBudget, now: number): AccountBudget {
   return { ...budget, minute, spent: nothing(), before: isNext ? budget.spent : nothing() }
 }
 
-/** What was borrowed and not used goes back to the minute it was taken from; what was used beyond is added. Earlier minutes count no more. */
+/** Unused borrowed amounts return to the minute they were taken from; use beyond them is added. Earlier minutes no longer count. */
 function withReturned(
   budget: AccountBudget,
   { minute, ...left }: NonNullable<BorrowRequest['returned']>,

@@ -81,7 +81,7 @@ export type CommitResult =
 
 type Written = Pick<Extract<CommitResult, { ok: true }>, 'at' | 'epoch' | 'limited'>
 
-/** What a driver tells of a commit beside its `seq`. */
+/** What a driver reports of a commit beside its `seq`. */
 export function written({ at, epoch, limited }: Written): Written {
   return {
     ...(at === undefined ? {} : { at }),

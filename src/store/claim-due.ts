@@ -29,7 +29,7 @@ export type DueClaim = {
 /** A conversation that a claim leaves alone until its log is longer than `seq`; however long it is, where `seq` is null. */
 export type SkippedConversation = ConversationRef & { readonly seq: number | null }
 
-/** What a fork goes on with: the last event that was copied, and who owns it. */
+/** Where a fork begins: the last event that was copied, and its owner. */
 export type Fork = { readonly at: number; readonly owner: string | null }
 
 /** A due conversation that a claim found free. */

@@ -8,7 +8,7 @@ import type { Unsubscribe, WakeHint } from './store.ts'
 
 /**
  * How often deadlines are looked for. A look tells of the next one, whoever set it, and who sets one has a timer for it. So one is met late only where it comes sooner than the
- * next look and its process has died meanwhile, and then by no more than this.
+ * next look and its process has died since, and then by no more than this.
  */
 const pollMs = 1_000
 const retryMs = 500

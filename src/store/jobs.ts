@@ -37,7 +37,7 @@ export type JobAction = (typeof jobActions)[number]
 /** `stopping`: a person has asked it to stop, and a process is in the middle of a batch. */
 export type JobState = 'running' | 'stopping' | 'stopped' | 'done'
 
-/** `spec`: what the caller chose, and `report`: what came of it, as JSON of the caller's own. */
+/** `spec` (what the caller chose) and `report` (the results) are JSON that only the caller interprets. */
 export type NewJob = {
   readonly id: string
   readonly tenant: string
@@ -63,7 +63,7 @@ export type ClaimedJob = StoredJob & { readonly token: number; readonly lapses: 
 
 export type JobCursor = { readonly createdAt: number; readonly id: string }
 
-/** `leaseMs` null: the job is given back. `end`: it has ended. */
+/** `leaseMs` null: the job is released. `end`: it has ended. */
 export type JobProgress = Pick<StoredJob, 'done' | 'skipped' | 'failed' | 'report' | 'cursor'> & {
   readonly leaseMs: number | null
   readonly end?: Extract<JobState, 'stopped' | 'done'>

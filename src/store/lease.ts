@@ -92,7 +92,7 @@ export class HeldLeases {
   }
 
   /**
-   * Runs work that releases a lease. The lease may be gone long before the acknowledgement arrives, and is not reported as lost meanwhile. It is kept when the
+   * Runs work that releases a lease. The lease may be gone long before the acknowledgement arrives, and is not reported as lost until then. It is kept when the
    * work fails or answers that it did not release it.
    */
   async lettingGo<T>(lease: LeaseRef, release: () => Promise<T>, hasLetGo: (answer: T) => boolean): Promise<T> {
@@ -112,7 +112,7 @@ export class HeldLeases {
     return held.map(({ tenant, id, epoch }) => ({ tenant, id, epoch, seq: Number.MAX_SAFE_INTEGER }))
   }
 
-  /** The leases that were not released meanwhile. */
+  /** The leases that have not been released since. */
   withoutReleased<Lease extends LeaseRef>(leases: readonly Lease[]): Lease[] {
     return leases.filter(({ epoch }) => this.#byEpoch.has(epoch))
   }
@@ -151,7 +151,7 @@ export type ClaimOutcome =
   | { readonly type: 'taken'; readonly epoch: number; readonly lapses: number }
   /** The lapse that this claim found was one too many: no process takes the conversation until a person releases it. */
   | { readonly type: 'quarantined' }
-  /** The conversation has lapses, and the claim was told to leave such conversations alone. */
+  /** The conversation has lapses, and the claim skips such conversations. */
   | { readonly type: 'suspect' }
   /** As many conversations are held as this limit allows. */
   | { readonly type: 'limited'; readonly limit: SlotLimit }

@@ -17,7 +17,7 @@ export type LiveBus = {
 export type LiveReceiver = {
   /** A text from another node, whole, at most once, and in the order in which that node sent. `from`: the name of its link. May be anything: a bus need not know its senders. */
   message(from: string, text: string): void
-  /** The link is connected, for the first time or again. What was sent meanwhile is lost. */
+  /** The link is connected, for the first time or again. Everything sent while it was down is lost. */
   connected(): void
 }
 

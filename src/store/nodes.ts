@@ -9,7 +9,7 @@ import { type ReadWorkPage, readWorkPage, type WorkPage, type WorkRow } from './
  * closes or is not heard of for long. Nothing of the engine depends on it except drains: leases alone decide who works on a conversation.
  */
 export type Nodes = {
-  /** Says that the node lives. Also forgets nodes that were not heard of for long (`forgottenAfter`). Returns its drain. Must be one small statement. */
+  /** Records that the node is alive. Also forgets nodes without a beat for long (`forgottenAfter`). Returns its drain. Must be one small statement. */
   beat(node: NodeBeat): Promise<Drain | null>
   /** Forgets a node. Does nothing where it is not known. */
   leave(holder: string): Promise<void>
@@ -44,7 +44,7 @@ export type NodeBeat = {
   readonly agentCount: number
   /** The time between two beats. */
   readonly everyMs: number
-  /** The drain it knows of. Kept where the store has forgotten the node meanwhile, and ignored where it has not. */
+  /** The drain it knows of. Kept if the store has forgotten the node, else ignored. */
   readonly drain: Drain | null
 }
 
@@ -99,7 +99,7 @@ export const mostNodes = 1_000
 
 /** A node that missed this many beats is silent. */
 export const silentAfterBeats = 3
-/** A node that was not heard of for this long is forgotten. */
+/** A node without a beat for this long is forgotten. */
 export function forgottenAfter(everyMs: number): number {
   return Math.max(60_000, 10 * everyMs)
 }

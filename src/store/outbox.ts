@@ -4,7 +4,7 @@ import { decode, encode } from '../log/codec.ts'
 import { checkDuration, checkId, checkOneOf, checkWhole, readList } from './checks.ts'
 
 /**
- * What a store may offer beside its contract, so that subscribers are told of what was committed. A commit writes a row for each subscriber to the type of each
+ * What a store may offer beside its contract, so that subscribers receive what was committed. A commit writes a row for each subscriber to the type of each
  * of its events, in its own transaction: every commit of any process that begins after `register` has resolved. Forks and restored conversations write none;
  * deleting a conversation deletes its rows. The rows of one subscriber and conversation are a line: it is claimed as a whole, and delivered in the order of `seq`.
  */

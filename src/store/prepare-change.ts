@@ -260,7 +260,7 @@ function encodeResolves({ resolve = [], events }: Change, onlyWhenDue: boolean):
   })
 }
 
-/** Read from the encoded event, which is what the log will say. */
+/** Read from the encoded event, because that is what will be in the log. */
 function deadlineIn({ calls, resolve }: Change, events: PreparedChange['events']): PreparedDeadline | null {
   const event = events.find(({ type }) => type === 'deadline_moved')
   if (!event) return null

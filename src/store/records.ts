@@ -133,7 +133,7 @@ export type ToolCallWrite = {
   readonly prompt?: Json
   readonly expiresInMs?: number | null
   readonly notice?: CallNotice | null
-  /** An object of the application's own, of at most 64 KiB. Left out, the row keeps what it has: the engine never writes it. Null removes it. */
+  /** An object of the application's own, of at most 64 KiB. If absent, the row keeps its value: the engine never writes it. Null removes it. */
   readonly meta?: JsonObject | null
 }
 

@@ -133,7 +133,7 @@ export function encodeNotice(notice: unknown): string | null {
   return encode(notice as JsonObject, 'notice')
 }
 
-/** Null where it is left out. `null` is a value of its own: it removes what was there. */
+/** Null if the member is absent. `null` is a value of its own: it removes the stored one. */
 export function encodeMeta(meta: unknown): string | null {
   if (meta === undefined) return null
   if (typeof meta !== 'object' || Array.isArray(meta))
@@ -192,7 +192,7 @@ export function damagedRecord(error: unknown): ConversationRecord | null {
   return (typeof error === 'object' && error !== null && damaged.get(error)) || null
 }
 
-/** A row that is damaged is read as what is left of it: what is decided by its owner must not wait for a repair. */
+/** Of a damaged row, the readable columns are returned: decisions that need only its owner must not wait for a repair. */
 export async function readRecord(
   store: Pick<TenantStore, 'getConversation'>,
   id: string,

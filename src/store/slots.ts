@@ -60,7 +60,7 @@ export type HeldCount = {
   readonly count: number
 }
 
-/** What is left of each limit in one search. `take` must be called for each conversation that is chosen. */
+/** The free slots of each limit during one search. `take` must be called for each conversation that is chosen. */
 export class FreeSlots {
   readonly #limits: DueLimits
   readonly #tenants = new Map<string, number>()

@@ -38,11 +38,11 @@ export type Store = TenantStore & {
   forTenant(tenant: string): TenantStore
   /**
    * Conversations of any tenant whose wake-up is due and that have no holder: one of each tenant, then the second of each, and so on; of a tenant those that are
-   * due longest. Where there are more tenants than `limit`, the next search goes on with the others.
+   * due longest. If there are more tenants than `limit`, the next search continues with the others.
    */
   dueWork(query: DueWorkQuery): Promise<ConversationRef[]>
   /**
-   * Takes the leases of due conversations, the longest due first. What was found so is not certain to be all: what others are taking is left out. Where it rejects, leases may have
+   * Takes the leases of due conversations, the longest due first. The result may be incomplete: conversations that others are taking are skipped. Where it rejects, leases may have
    * been taken: they are strays, see `keepLeases`.
    */
   claimDue(claim: DueClaim): Promise<ClaimedDue[]>
@@ -68,7 +68,7 @@ export type Store = TenantStore & {
   readonly upkeep?: Upkeep
   /** Bulk jobs. Absent when the backend does not offer it. */
   readonly jobs?: Jobs
-  /** What subscribers are told. Absent when the backend does not offer it. */
+  /** The deliveries to subscribers. Absent when the backend does not offer an outbox. */
   readonly outbox?: Outbox
   /** What nodes share to keep limits. Absent when the backend does not offer it. */
   readonly accounts?: Accounts

@@ -61,7 +61,7 @@ async function judgeStatus(
   throw new InvalidArgumentError('status', problem)
 }
 
-/** Of a session, only whether it has ended can be told here: its record is folded by its flow. */
+/** For a session, only whether it has ended is known here: its flow folds its record. */
 async function statusInLog(
   { driver, tenant, id, store }: Target,
   kind: ConversationKind | undefined,

@@ -96,7 +96,7 @@ export function createTenantStore(context: StoreContext, tenant: string): Tenant
     )
   }
 
-  /** A call that is unknown, or no longer waits, is left alone. */
+  /** Ignores a call that is unknown or no longer waits. */
   async function moveDeadline(
     id: string,
     callId: string,

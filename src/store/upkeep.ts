@@ -19,7 +19,7 @@ export type Upkeep = {
   ): Promise<RestoreOutcome>
   /** A known blob keeps its data and the greater number of pins. */
   restoreBlob(tenant: string, blob: RestoredBlob): Promise<void>
-  /** False when there is already a snapshot under this id; it is left as it is. */
+  /** False when there is already a snapshot under this id, which stays unchanged. */
   restoreSnapshot(tenant: string, id: string, snapshot: string): Promise<boolean>
   /** Of two tombstones of one id, the later one stays. Whether there is a conversation under the id does not matter. */
   restoreTombstone(tenant: string, tombstone: Tombstone): Promise<void>
@@ -185,7 +185,7 @@ export type StoredFigures = {
   /** By the store's clock. */
   readonly now: number
   readonly storeBytes: number | null
-  /** Of `turn_ended`, `tool_started`, `tool_result` and `resolution`, in any order. `log` tells the logs apart. */
+  /** Of `turn_ended`, `tool_started`, `tool_result` and `resolution`, in any order. `log` identifies the log. */
   readonly events: readonly FigureEvent[]
   readonly modelCalls: readonly FigureCall[]
   readonly inbox: { readonly waiting: number; readonly oldestAt: number | null }

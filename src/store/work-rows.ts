@@ -13,7 +13,7 @@ export type WorkRow = ConversationRef & {
   readonly state: WorkState | 'resting'
   /** Since when it is due, held or quarantined. */
   readonly at: number
-  /** When it is due, or was; null: it has nothing to do. */
+  /** When it is or was due; null: never. */
   readonly wakeAt: number | null
   /** Null where no process has one, and where it has lapsed. */
   readonly lease: WorkLease | null

@@ -108,7 +108,7 @@ export function bounded(workingSet: WorkingSet): WorkingSet {
 
 /**
  * Null when the log has to be read from the start: it was deleted, and another has its name, or turns were withdrawn that a summary may stand for here.
- * Default: nothing is left out.
+ * Default: no limits.
  */
 export async function caughtUp(
   store: TenantStore,
@@ -126,7 +126,7 @@ export async function caughtUp(
   return caught && hasReplaced(caught.state, state) ? null : caught
 }
 
-/** Reads from the latest summary on. Default: nothing is left out. */
+/** Reads from the latest summary on. Default: no limits. */
 export async function loadWhole(store: TenantStore, id: string, within: Bound = boundless): Promise<WorkingSet> {
   return readWhole(store, id, within, (pages) => pages)
 }

@@ -8,7 +8,7 @@ import { RestReader } from './rest-reader.ts'
 export type PrometheusCounts = Observer & {
   /** What was counted since the process began, in the text format of Prometheus. For `metrics` of `createHandler`. */
   text(): string
-  /** Resolves when everything that has come to rest is counted. */
+  /** Resolves when every turn and session that has ended or waits is counted. */
   flush(): Promise<void>
 }
 

@@ -30,7 +30,7 @@ type Told = {
   readonly dropped: (error: unknown) => void
 }
 
-/** Reads the logs of turns and sessions that have come to rest, after the fact, a few at a time. */
+/** Reads the logs of turns and sessions that have ended or wait, afterwards and a few at a time. */
 export class RestReader {
   readonly #told: Told
   readonly #waiting: Rested[] = []

@@ -21,7 +21,7 @@ export type Spans = {
   readonly traceparent: string | null
   /** Traces of messages that joined the turn later. */
   readonly links: readonly string[]
-  /** The work since the last rest, with what was called in it. Null when only waits have ended. */
+  /** The work since the conversation last waited, with its calls. Null when only waits have ended. */
   readonly work: SpanRecord | null
   /** What happened while the turn or session rested: waits for people, child agents. Recorded beside the work, not inside it. */
   readonly beside: readonly SpanRecord[]

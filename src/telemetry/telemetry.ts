@@ -34,7 +34,7 @@ export type TelemetryOptions = {
 
 /** An observer for `createRuntime`. */
 export type Telemetry = Observer & {
-  /** Resolves when the spans of everything that has come to rest were given to OpenTelemetry. Call it after `runtime.close()`, before its SDK is shut down. */
+  /** Resolves when the spans of all turns and sessions that have ended or wait were given to OpenTelemetry. Call it after `runtime.close()`, before its SDK is shut down. */
   flush(): Promise<void>
 }
 

@@ -289,7 +289,7 @@ function chatSpans(chats: Chats): Found[] {
   return found
 }
 
-/** `message`: what came of it; null when another attempt followed. */
+/** `message`: its result; null if another attempt followed. */
 function attemptSpan(row: ModelCall, message: Message | null, chats: Chats): SpanRecord {
   const { provider, modelId, attempt } = Object(row.model) as Record<string, unknown>
   const ref = { provider: String(provider ?? ''), modelId: String(modelId ?? '') }

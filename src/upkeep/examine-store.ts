@@ -39,7 +39,7 @@ export type Examination = {
 
 /**
  * Reads a whole store at one moment and checks every row against its log. With `repair` it rebuilds derived rows and examines the store again. Safe while other
- * processes use the store: a conversation with a lease is left to its holder.
+ * processes use the store: a conversation with a lease is skipped: its holder takes care of it.
  */
 export async function examineStore(
   store: Pick<Store, 'upkeep' | 'outbox'>,

@@ -23,7 +23,7 @@ type ExpectedCall = {
   readonly status: StoredCall['status']
   /** The row may also say `errored`: for a call that was ended by id, only the row tells the two apart. */
   readonly mayBeErrored: boolean
-  /** Nothing needs the row: it tells of a question of a session that has ended, which older versions did not write. */
+  /** The row is optional: it belongs to a question of a session that has ended, and older versions did not write it. */
   readonly isOptional: boolean
   readonly executor: StoredCall['executor']
   readonly round: number

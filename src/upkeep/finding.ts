@@ -64,7 +64,7 @@ export const findingCodes = {
     advice: 'Find out why its processes died, then release it with perdure unquarantine, or cancel its turn',
   },
   scope_missing: {
-    advice: 'Correct restoreScope, or what it depends on; the conversation goes on by itself within a minute',
+    advice: 'Correct restoreScope, or what it depends on; the conversation continues by itself within a minute',
   },
   subscriber_stopped: {
     advice: 'Start a process that has the subscriber, or remove it with perdure deliveries --remove',

@@ -178,7 +178,7 @@ class Restoring {
         throw new ImportExistsError(tenant, `the call '${outcome.callId}' of '${id}' in another conversation`)
       case 'blob_missing':
         throw line.invalid(
-          `'${id}' refers to blob ${outcome.hash}, which is not in the export, or was removed meanwhile`,
+          `'${id}' refers to blob ${outcome.hash}, which is not in the export, or has been removed since`,
         )
     }
   }

@@ -128,7 +128,7 @@ export function discloseMessages(messages: readonly ViewMessage[], disclosure: D
   )
 }
 
-/** Discloses the outcome of a turn. For a failed turn only the code is left. */
+/** Discloses the outcome of a turn. A failed turn shows only its code. */
 export function discloseOutcome<O extends { readonly status: string; readonly reason?: string | null }>(
   outcome: O,
   { errors }: Disclosure,
@@ -184,7 +184,7 @@ export function discloseSnapshot(given: Json, disclosure: Disclosure): Json {
   return isSame ? snapshot : { ...snapshot, messages, ...(turns ? { turns } : {}) }
 }
 
-/** Why a turn of a snapshot failed is told as it is of any turn, and so are the errors of calls that it lists. */
+/** Failures of turns and calls in a snapshot are disclosed by the rules for any turn. */
 function withoutSnapshotReason(given: Json): Json {
   const turn = withoutReplacedErrors(given)
   if (!isObject(turn) || turn['status'] !== 'failed' || typeof turn['reason'] !== 'string') return turn

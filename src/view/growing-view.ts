@@ -88,7 +88,7 @@ export class GrowingView {
 
 /**
  * Applies events of the log to a view, such as the checkpoint that `view({ at })` gives. Pure, and computed once, however many events there are. Events that are
- * in the view already change nothing; nor does what comes after a gap.
+ * in the view already change nothing; nor do events after a gap.
  */
 export function foldView(checkpoint: View, events: Iterable<LogEvent>): View {
   const growing = new GrowingView(checkpoint)

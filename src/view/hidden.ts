@@ -24,7 +24,7 @@ export function hiddenChildError(recorded: RecordedError, what: string): string 
   return own && shown !== recorded.error ? `${own} (${what}).` : shown
 }
 
-/** Why a turn ended. For a failure only the code is left, since the rest quotes a provider, a hook or a tool. */
+/** Why a turn ended. A failure shows only its code, since the rest quotes a provider, a hook or a tool. */
 export function hiddenReason(status: TurnStatus | 'detached', reason: string | null): string | null {
   if (status === 'detached') return 'The end of this turn is not known here. Ask again.'
   return status === 'failed' ? codeOf(reason) : reason

@@ -186,7 +186,7 @@ function descriptionIn({ description }: CallState, prompt?: Json): { description
   return description === undefined ? describedBy(prompt) : { description }
 }
 
-/** A prompt that is text tells what a call will do, where its tool does not. */
+/** A prompt that is text describes the call, if its tool does not. */
 export function describedBy(prompt: Json | undefined): { description?: string } {
   return typeof prompt === 'string' && prompt !== '' ? { description: prompt } : {}
 }

@@ -110,7 +110,7 @@ export type ViewCall = {
   readonly phase: 'queued' | 'running' | 'waiting' | 'ended'
   readonly end: CallEnd | null
   readonly edited?: { readonly before: Json; readonly after: Json }
-  /** What the call will do, in one line, where its tool says so. */
+  /** One line that says what the call will do, if its tool provides it. */
   readonly description?: string
   /** The id of the call in the conversation that a snapshot was taken of. That call may still be pending there. */
   readonly restoredFrom?: string

@@ -66,7 +66,7 @@ export function AnswerHere({ item, onLost }: AnswerHereProps) {
           isDisabled={sent.isSending}
           onExtend={(expiresInMs) => run(() => conversation.extendDeadline(item, { expiresInMs }))}
         />
-        {hand.isChanged && <Button onClick={hand.confirm}>It changed. I have seen it</Button>}
+        {hand.isChanged && <Button onClick={hand.confirm}>I have seen the change</Button>}
         <span role="status" className="text-soft">
           {sent.words}
         </span>

@@ -14,7 +14,7 @@ import { PausedLine } from './paused-line.tsx'
 
 /** Why nothing can be sent to a conversation; null when something can. */
 export function refusalOf(id: string, { unknownEvent }: View, record: RemoteRecord | null): string | null {
-  if (record?.parent?.callId !== undefined) return 'Read-only: a child agent is told what to do by its parent.'
+  if (record?.parent?.callId !== undefined) return 'Read-only: only its parent sends messages to a child agent.'
   if (unknownEvent) return `Read-only: this version does not know event ${unknownEvent.seq}.`
   if (record?.problem?.code === 'conversation_unreadable') return `Read-only: ${id} is damaged. Run perdure doctor.`
   return null

@@ -31,8 +31,8 @@ export function RetryDialog({
     >
       <p className="text-soft">
         {mustForce
-          ? 'What it did stays done, and the model is told. It may be done a second time.'
-          : 'Its messages are sent again, and the new answer takes the place of this one. Both stay in the log.'}
+          ? 'The effects of its tools remain, and the model knows them. They may happen a second time.'
+          : 'Its messages are sent again, and the new answer replaces this one. Both stay in the log.'}
       </p>
     </Confirm>
   )

@@ -183,7 +183,7 @@ function StepDetails({ step }: { step: Step }) {
         </Detail>
       )}
       {outcome?.who !== undefined && <Detail name="By">{oneLine(outcome.who, 80)}</Detail>}
-      {step.isAbandoned && <Detail name="Outcome">The session went on without it.</Detail>}
+      {step.isAbandoned && <Detail name="Outcome">The session continued without it.</Detail>}
       {!outcome && !step.isAbandoned && op.kind === 'step' && <Detail name="Outcome">None yet.</Detail>}
     </dl>
   )

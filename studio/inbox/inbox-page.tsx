@@ -173,7 +173,7 @@ export function InboxPage({ callId }: { callId: string | undefined }) {
           </p>
         ) : callId !== undefined && wasRead ? (
           <Notice title="This is not waiting for an answer.">
-            <p>It has been answered, has expired, or is not yours to see.</p>
+            <p>It has been answered, has expired, or you may not see it.</p>
             <Button onClick={() => go(list.rows[0]?.key ?? null)}>Show what waits</Button>
           </Notice>
         ) : null}
@@ -207,7 +207,7 @@ function NotYet({ inbox }: { inbox: ReturnType<typeof useInbox> }) {
   if (inbox.status === 'refused' || inbox.status === 'gone')
     return (
       <Notice title="You may not see this inbox.">
-        <p>The server does not know you, or you are not allowed to. Sign in again.</p>
+        <p>The server does not recognise you, or you lack permission. Sign in again.</p>
       </Notice>
     )
   if (inbox.status === 'failed')

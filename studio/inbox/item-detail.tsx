@@ -165,7 +165,7 @@ function Prompt({ item }: { item: InboxItem }) {
 function Warnings({ item }: { item: InboxItem }) {
   const found = [
     item.quarantinedAt !== undefined &&
-      'The conversation is quarantined: an answer is kept, and nothing goes on until an operator releases it.',
+      'The conversation is quarantined: answers are kept, and it continues once an operator releases it.',
     item.agentMissing &&
       `This server does not have the code of ${item.kind === 'flow' ? 'the flow' : 'the agent'}. An answer is kept until one does.`,
     doneBeforeWords(item),

@@ -38,7 +38,7 @@ export function ManyResults({
         )}
       </header>
       <div className="flex max-w-180 flex-col gap-1 p-5 max-md:p-4">
-        {others.length === 0 && sending === 0 && <p className="text-soft">Every answer counts.</p>}
+        {others.length === 0 && sending === 0 && <p className="text-soft">Every answer was accepted.</p>}
         {others.length > 0 && (
           <p className="mb-2 text-soft">{others.length.toLocaleString()} were not answered by you:</p>
         )}

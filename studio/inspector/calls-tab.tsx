@@ -38,7 +38,7 @@ export function CallsTab({ id, log, end }: PanelProps) {
   const groups = grouped(callsBefore(calls, end))
   if (groups.length === 0) {
     return (
-      <Notice title={calls.length === 0 ? 'No model call is recorded.' : 'There was no model call before this moment.'}>
+      <Notice title={calls.length === 0 ? 'No model call is recorded.' : 'No model was called before this moment.'}>
         {calls.length === 0 && (
           <p>
             An agent with <code>audit: 'records'</code> keeps what each call cost, one with <code>audit: 'full'</code>{' '}

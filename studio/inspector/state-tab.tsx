@@ -61,7 +61,7 @@ export function StateTab({ log, end, view }: PanelProps & { readonly view: View 
       </Section>
       <Section title="State of the application">
         {view.state === null ? (
-          <p className="text-faint">The agent has set none.</p>
+          <p className="text-faint">No state has been set.</p>
         ) : (
           <div className="font-mono text-xs">
             <JsonTree value={view.state as Json} />

@@ -30,7 +30,7 @@ function CodeHelp() {
       <pre className="overflow-x-auto rounded-(--radius) border bg-panel px-3 py-2 font-mono text-xs select-all">
         npx perdure studio
       </pre>
-      <p className="text-soft">The address works once and for ten minutes. This page goes on by itself.</p>
+      <p className="text-soft">The address works once, for ten minutes. This page continues by itself.</p>
     </section>
   )
 }

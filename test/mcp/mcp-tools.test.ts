@@ -305,7 +305,7 @@ test('the pauses after failures double up to their limit, and begin anew once it
   let isDown = true
   const pauses: number[] = []
   const warn = (_: string, about?: object): void => {
-    const [, ms] = /tried again in (\d+) ms/.exec(String((about as { readonly error?: unknown }).error)) ?? []
+    const [, ms] = /next attempt is in (\d+) ms/.exec(String((about as { readonly error?: unknown }).error)) ?? []
     if (ms !== undefined) pauses.push(Number(ms))
   }
   const tools = mcpTools(

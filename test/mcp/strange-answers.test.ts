@@ -88,7 +88,7 @@ test.each([
 ])('a server that asks for %s gets no person to see it, and the call says why', async (_, requests, state, problem) => {
   const { ok, error } = await resultOf(strange(asks(requests, state), { headers: { key: 'say "secret"1234' } }))
   expect(ok).toBe(false)
-  expect(error).toMatch(/^The MCP server 'odd' asks for what cannot be asked: .*Look at the server\.$/)
+  expect(error).toMatch(/^The MCP server 'odd' asks for what cannot be asked: .*Check the server\.$/)
   expect(error).toContain(problem)
   // It is not the model's argument that is wrong.
   expect(error).not.toContain('Correct the argument')
@@ -109,9 +109,9 @@ test('a result that does not match its schema was made by a call that ran', asyn
 
 test('only an error that says that the call was not made is a refusal', async () => {
   const failing = (code: number) => strange({ 'tools/call': () => ({ error: { code, message: 'no' } }) })
-  expect((await resultOf(failing(-32_602))).error).toBe("The MCP server 'odd' refused: no. Look at the server.")
+  expect((await resultOf(failing(-32_602))).error).toBe("The MCP server 'odd' refused: no. Check the server.")
   expect((await resultOf(failing(-32_603))).error).toBe(
-    "The MCP server 'odd' failed: no. The call may have taken effect. Look at the server.",
+    "The MCP server 'odd' failed: no. The call may have taken effect. Check the server.",
   )
 })
 
@@ -129,7 +129,7 @@ test('a file that cannot be kept is the error of a call that ran', async () => {
   const onFile = () => Promise.reject(new Error('the disk is full'))
   const { error } = await resultOf(strange({ 'tools/call': () => ({ content }) }, {}, { onFile }))
   expect(error).toBe(
-    "The MCP server 'odd' ran the call, but a file of its result could not be kept: the disk is full. The call may have taken effect. Look at the server.",
+    "The MCP server 'odd' ran the call, but a file of its result could not be kept: the disk is full. The call may have taken effect. Check the server.",
   )
 })
 

@@ -197,7 +197,7 @@ export const recordMutants: readonly Mutant[] = [
     ],
     killedBy: [
       memory('that contradicts the log is refused and says what it is: an open turn'),
-      titles('that contradicts the log is refused with what the log says, and the turn goes on'),
+      titles('that contradicts the log is refused with the status in the log, and the turn continues'),
     ],
   },
   {

@@ -254,7 +254,7 @@ export const restoreMutants: readonly Mutant[] = [
     'src/view/view-of.ts',
     '...(restoredAt !== undefined && { restored: true })',
     '...(restoredAt === null && { restored: true })',
-    restoring('is there again when it is continued: messages marked as restored, and a call that can be approved'),
+    restoring('is restored when it is continued: messages marked as restored, and a call that can be approved'),
   ),
   mutant(
     'a snapshot leaves out the bytes of files, so they are not restored',

@@ -96,7 +96,7 @@ overStores('a title', (story) => {
 })
 
 overStores('a status', (story) => {
-  test('that contradicts the log is refused with what the log says, and the turn goes on', async () => {
+  test('that contradicts the log is refused with the status in the log, and the turn continues', async () => {
     const runtime = story.start({ agents: [agent] })
     const chat = runtime.conversation('c1', { agent: 'helper' })
     await (await chat.send('Hi')).outcome()

@@ -28,7 +28,7 @@ function named(name: string) {
 }
 
 overStores('an agent that is gone after a deploy', (story) => {
-  test('leaves its conversation parked for all to see, and a process that has it goes on where it was', async () => {
+  test('leaves its conversation parked and visible, and a process that has it continues there', async () => {
     const data = story.openStore()
     const before = story.start({ agents: [named('cashier').agent], store: data })
     const turn = await before.conversation('c1', { agent: 'cashier' }).send('pay')

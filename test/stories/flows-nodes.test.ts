@@ -39,7 +39,7 @@ function threeQuestions(options: { hold?: Promise<void>; ifInterrupted?: 'rerun'
 }
 
 overStores('sessions on several nodes', (story) => {
-  test('a fresh runtime over the same store goes on in mid-flight', async () => {
+  test('a fresh runtime over the same store continues in mid-flight', async () => {
     const { flow, runs } = threeQuestions()
     const store = story.openStore()
     const first = story.start({ agents: [], flows: [flow], store, ...soon })

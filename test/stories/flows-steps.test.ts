@@ -4,7 +4,7 @@ import { gate } from './gate.ts'
 import { overStores } from './over-stores.ts'
 
 overStores('the steps of a flow', (story) => {
-  test('run once each, whatever is replayed after them, and give back what was recorded', async () => {
+  test('run once each, whatever is replayed after them, and return the recorded result', async () => {
     const runs: string[] = []
     const flow = defineFlow({
       name: 'import',

@@ -94,7 +94,7 @@ overStores('a session of a flow', (story) => {
   })
 
   describe('refuses', () => {
-    test('what is not there, not waiting, or there already, with typed errors', async () => {
+    test('missing sessions, sessions that do not wait, and taken ids, with typed errors', async () => {
       const unknown = defineFlow({ name: 'unknown', version: 1, run: async () => 1 })
       const newer = defineFlow({ name: 'approval', version: 2, run: async () => 1 })
       const runtime = story.start({ agents: [], flows: [approval] })

@@ -49,7 +49,7 @@ overStores('a fork of a session', (story) => {
     expect(await fork.lineage()).toEqual([{ id: 's1', at: 6 }])
   })
 
-  test('may be cut at every sequence number, and each goes on to its end; what has an outcome is not run again', async () => {
+  test('may be cut at every sequence number, and each continues to its end; recorded steps do not run again', async () => {
     const { flow, runs } = order()
     const runtime = story.start({ agents: [], flows: [flow], pollMs: 20 })
     const session = runtime.flow(flow, 's1')

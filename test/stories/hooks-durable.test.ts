@@ -26,7 +26,7 @@ overStores('a durable hook', (story) => {
     return { hook, runs }
   }
 
-  test('leaves what it adds in the log, where every later prompt has it in its place', async () => {
+  test('records its injection in the log, where every later prompt has it in its place', async () => {
     const { hook, runs } = memory()
     const model = scriptedModel(({ n }) => `answer ${n}`)
     const agent = defineAgent({ name: 'a', model, hooks: [hook] })

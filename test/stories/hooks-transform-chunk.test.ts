@@ -13,7 +13,7 @@ function start(story: StoryContext, transformChunk: ChunkTransformer, words: str
 }
 
 overStores('transforming what a model streams', (story) => {
-  test('changes what is shown, what is kept and what the model reads later, alike', async () => {
+  test('changes the shown text, the kept text and later prompts alike', async () => {
     const { chat, model } = start(story, (chunk) =>
       chunk.type === 'text_delta' ? { ...chunk, delta: chunk.delta.replace('secret', '***') } : chunk,
     )

@@ -147,7 +147,7 @@ test('a store that fails is told again with the next beat, and closing does not 
   const { clock, store, beat, runtime, told } = await beating()
   beat.mockRejectedValueOnce(new StoreError('the store is away'))
   await clock.advance(3_333)
-  expect(told).toContain('telling the store that this node lives failed; trying again')
+  expect(told).toContain('announcing this node to the store failed; trying again')
   await clock.advance(3_333)
   expect(await runtime.nodes()).toHaveLength(1)
   beat.mockRejectedValueOnce(new StoreError('the store is away'))

@@ -57,7 +57,7 @@ overStores('a snapshot is taken', (story) => {
     })
   })
 
-  test('when it is durable, and before anybody here is told', async () => {
+  test('when it is durable, and before callers in this process learn of it', async () => {
     const begun = gate()
     const mayEnd = gate()
     const persistState = async () => {
@@ -191,7 +191,7 @@ overStores('a snapshot is taken', (story) => {
     expect(book.taken[1]).toMatchObject({ lifecycle: 'on_title_generated', state: { title: 'A greeting', seq: 4 } })
   })
 
-  test('when the process lets go: of what runs, what waits and what was done lately', async () => {
+  test('when the process closes: for running, waiting and recent conversations', async () => {
     const model = pacedModel()
     const agent = defineAgent({ name: 'helper', model, tools: [ask] })
     const { runtime, chat, book } = start(story, agent)

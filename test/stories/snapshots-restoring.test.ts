@@ -64,7 +64,7 @@ const calling = (tool: string, args: Json = {}) =>
   )
 
 overStores('a conversation whose log is lost', (story) => {
-  test('is there again when it is continued: messages marked as restored, and a call that can be approved', async () => {
+  test('is restored when it is continued: messages marked as restored, and a call that can be approved', async () => {
     const { persistence } = table()
     const model = calling('refund', { cents: 5 })
     const agent = defineAgent({ name: 'helper', model, tools: [refund] })

@@ -10,7 +10,7 @@ import { linesOf, shapeOf } from './texts.ts'
 const empty: Snapshot = { version: 3, seq: 1, phase: 'idle', title: null, summary: null, turns: [], messages: [] }
 
 overStores('snapshots in a store', (story) => {
-  test('outlive the log: a conversation that was lost goes on from its snapshot', async () => {
+  test('outlive the log: a conversation that was lost continues from its snapshot', async () => {
     const kept = story.openStore()
     const model = scriptedModel(['Noted.', 'You like tea.'])
     const agent = defineAgent({ name: 'helper', model })
@@ -71,7 +71,7 @@ overStores('snapshots in a store', (story) => {
     expect(await persistence.loadState(null, { ...context, conversationId: 'agent:helper' })).toBeNull()
   })
 
-  test('are of one agent: another does not go on from them', async () => {
+  test('are of one agent: another does not continue from them', async () => {
     const persistence = storeSnapshots(story.openStore())
     await persistence.persistState(null, empty, {
       agentId: 'a',

@@ -98,7 +98,7 @@ overStores('the turn of a tool', (story) => {
     expect(seen).toEqual({ approval: whole, after: whole, instructions: { ...whole, context: [] } })
   })
 
-  test('acts as the system where it goes on because a deadline has passed, until a person acts again', async () => {
+  test('acts as the system after a deadline has passed, until a person acts again', async () => {
     const acted: string[] = []
     const who = (turn: Turn) => (turn.scope.system ? 'system' : String(turn.scope.user))
     const ask = defineTool({

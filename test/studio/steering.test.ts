@@ -82,7 +82,7 @@ studioTest('the card of a child that waits is open, and its question is answered
   await page.getByRole('link', { name: 'Open its conversation' }).click()
   await page.getByText('Child agent of').waitFor()
   expect(await composer(page).getAttribute('placeholder')).toBe(
-    'Read-only: a child agent is told what to do by its parent.',
+    'Read-only: only its parent sends messages to a child agent.',
   )
   expect(await composer(page).isDisabled()).toBe(true)
   await page.goto(`${studio.url}/studio/conversations`)

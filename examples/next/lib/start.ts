@@ -1,6 +1,6 @@
 import { runtime } from './runtime.ts'
 
-/** What is due goes on before the first request, and a server that is stopped lets go of its work. */
+/** Due work continues before the first request, and a server that stops releases its work. */
 export async function start(): Promise<void> {
   await runtime.start()
   // Next.js ends the process at once unless this is set; see the script `start`.

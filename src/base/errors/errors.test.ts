@@ -92,7 +92,7 @@ const thrown: PerdureError[] = [
   new runtime.ConversationQuarantinedError('ticket-42'),
   new runtime.ChildConversationError('child-c1', 'ticket-42'),
   new runtime.AuthorizeFailedError('read', new Error('no connection')),
-  new runtime.McpServerError('github', 'cannot be reached: no connection; it is tried again in 2000 ms'),
+  new runtime.McpServerError('github', 'cannot be reached: no connection; the next attempt is in 2000 ms'),
   new runtime.RuntimeClosedError(),
   new runtime.SnapshotDeleteError('ticket-42', new Error('no connection')),
   new runtime.SnapshotLoadError('ticket-42', new Error('no connection')),

@@ -154,7 +154,7 @@ export class ScopeNotRestorableError extends PerdureError {
 export class McpServerError extends PerdureError {
   constructor(server: string, problem: string, options: { readonly mayHaveActed?: boolean } = {}) {
     const effect = options.mayHaveActed ? ' The call may have taken effect.' : ''
-    super('mcp_server_failed', `The MCP server '${server}' ${problem}.${effect} Look at the server.`, {
+    super('mcp_server_failed', `The MCP server '${server}' ${problem}.${effect} Check the server.`, {
       retryable: true,
     })
   }

@@ -200,7 +200,7 @@ export class OutboxUnsupportedError extends PerdureError {
   constructor() {
     super(
       'outbox_unsupported',
-      'This store has no outbox, so it cannot record what subscribers and after-hooks are told. Use a store whose driver offers `outbox`, or leave them out.',
+      'This store has no outbox, which subscribers and after-hooks need. Use a store whose driver offers `outbox`, or leave them out.',
     )
   }
 }

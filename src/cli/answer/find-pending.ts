@@ -25,7 +25,7 @@ type Wanted = { readonly kinds: readonly PendingItem['kind'][]; readonly what: s
 
 type Asked = TargetArgs & { readonly conversation: string; readonly call?: string | undefined }
 
-/** The call that waits, or the one whose id ends with `--call`. A call that has been answered is found too: a second answer is told who was first. */
+/** The call that waits, or the one whose id ends with `--call`. A call that has been answered is found too: a second answer reports who was first. */
 export async function findPending(target: Target, args: Asked, wanted: Wanted): Promise<FoundCall> {
   const { conversation: id, call: given } = args
   const view = await target.conversation(id).view()
@@ -74,7 +74,7 @@ export function keyOf({ key }: { readonly key?: string | undefined }): { readonl
   return key === undefined ? {} : { key }
 }
 
-/** A call accepts one answer; a later one is told who gave it. */
+/** A call accepts one answer; a later answer reports who gave it. */
 export async function tellAnswered(
   answered: Answered,
   done: Printable,

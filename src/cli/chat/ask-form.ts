@@ -90,7 +90,7 @@ export async function readField(field: FormField, typed: string): Promise<FieldA
   if (checked.ok || checked.isTooComplex) return { ok: true, value }
   if (text === '') return { ok: false, problem: 'it is needed' }
   const words = whatFits(field.schema)
-  // A rule that the words do not tell of, such as `not`: the validator's are better than none.
+  // A rule without words of its own, such as `not`: the validator's message is better than none.
   return { ok: false, problem: ['a text', 'JSON or text'].includes(words) ? checked.issues : words }
 }
 

@@ -7,7 +7,7 @@ import type { Paper } from '../transcript/transcript.ts'
 import type { Asker } from './ask-decision.ts'
 import { breakText, widthOf } from './screen.ts'
 
-/** A key as Node's readline names it. `text` is what it types; empty for keys that type nothing. */
+/** A key as Node's readline names it. `text`: the characters it types; empty for keys that type none. */
 export type Key = { readonly name: string; readonly ctrl: boolean; readonly meta: boolean; readonly text: string }
 
 export type Ask = {

@@ -82,7 +82,7 @@ async function atKeyboard({ port, id, agent, screen, signal }: Chat, target: Tar
     screen.print(yellow(`The code of ${agent} is not here: ${where}.`))
   }
   const own = userNameOf(args)
-  // On a server the token says who you are, and the client is not told.
+  // On a server the token identifies you; the client does not learn the user.
   const session = new ChatSession(port, screen, { agent, isOwn: (who) => target.kind === 'server' || who === own })
   await atTerminal(session, { input: process.stdin, output: process.stdout }, signal)
   screen.print(dim(`The conversation is in the log. Continue with: ${commandLine(['chat', id], args)}`))

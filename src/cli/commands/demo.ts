@@ -121,7 +121,7 @@ function clientIn({ runtime, store }: Demo, options: { readonly user: string; re
   return clientOf(runtime, { store, scope, logger: silentLogger, work: options.work ?? true })
 }
 
-/** Examples for the pages of the studio. The chat does not wait for them, and goes on without them. */
+/** Examples for the pages of the studio. The chat neither waits for them nor needs them. */
 async function fillBeside({ runtime, showcase }: Demo, logger: Logger, options: FillOptions): Promise<void> {
   try {
     await fillShowcase(runtime, showcase, options)
@@ -244,7 +244,7 @@ async function playStory(options: StoryOptions): Promise<void> {
   tell('A process is asked for a report.')
   const killed = await onStage({ ...stage, work: false }, transcript, (chat) => killInMidTool(chat, stage))
   screen.print(red(`  kill -9 ${killed.pid}`))
-  tell('It is gone in the middle of its work. Another process goes on with the same file.')
+  tell('The process died in the middle of its work. Another one continues with the same file.')
   const pending = await onStage(stage, transcript, async (chat) => {
     await chat.untilRest(killed.turnId)
     const { view } = await chat.say('Please refund order 1234.')
@@ -252,7 +252,7 @@ async function playStory(options: StoryOptions): Promise<void> {
   })
   tell('That runtime is closed. Nothing runs now, and a manager approves from elsewhere.')
   await approveElsewhere(pending, stage)
-  tell('A runtime comes back and finds the answer.')
+  tell('A runtime starts again and finds the answer.')
   const payments = await onStage(stage, transcript, async (chat, demo) => {
     await chat.until(({ phase }) => phase === 'idle')
     return paymentsFor(pending, demo)

@@ -62,7 +62,7 @@ function tellRepair(repair: Repair, output: Output): void {
   const told = {
     repaired: `repaired ${placeOf(tenant, id)}:`,
     held: `left ${placeOf(tenant, id)} alone: a process works on it. Run it again later.`,
-    moved: `left ${placeOf(tenant, id)} alone: it changed meanwhile. Run it again.`,
+    moved: `left ${placeOf(tenant, id)} alone: it changed during the repair. Run it again.`,
     nothing: `left ${placeOf(tenant, id)} alone: nothing is wrong with it any more.`,
   }[outcome]
   output.item({ type: 'repair', ...repair }, () => [told, ...did.map((what) => `  ${what}`)])
@@ -114,7 +114,7 @@ export const gc = command({
     },
     compact: {
       type: 'boolean',
-      description: 'Rewrite a SQLite file to free disk space; a server does not answer meanwhile',
+      description: 'Rewrite a SQLite file to free disk space; a server does not answer while it runs',
     },
     'dry-run': { type: 'boolean', description: 'Only count' },
     ...ofTenantArgs,

@@ -113,7 +113,7 @@ export const drain = command({
     ...byArgs,
     ...wholeStoreArgs,
   },
-  about: 'Has a node take no more work, and hand over what it holds. It goes on to serve requests.',
+  about: 'Makes a node take no more work and hand over the work it has. It continues to serve requests.',
   examples: [['drain runtime-0198f0c2 --within 60000', 'before its machine is taken away']],
   run: (context) =>
     withUpkeep(context, async ({ fleet }) => {

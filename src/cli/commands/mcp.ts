@@ -31,7 +31,7 @@ export const mcp = command({
         const named = args.agent?.split(',').filter((name) => name !== '')
         const agents = named ?? target.agents
         if (!agents || agents.length === 0) throw new CommandLineError('Name the agents to serve with --agent', 'mcp')
-        // Answers to questions come back signed; the config's secret makes them outlive this process.
+        // Answers to questions arrive with a signature; with the config's secret they are valid after a restart, too.
         const states = stateSigner(createSigner(target.secret))
         await serveMcpStdio({ client: target, agents, states, waitMs }, signal)
       },

@@ -23,7 +23,7 @@ export const preflight = command({
     tenant: { ...storeArgs.tenant, description: 'Only this tenant; default: all' },
   },
   about:
-    'Compares every open conversation and session of a store with the agents and flows of the config. Runs and writes nothing: no model, tool, hook or step. Exit code 0 when the code can go on with all of them, else 1; warnings do not count. With --json, one line for each finding, then a summary.',
+    'Compares every open conversation and session of a store with the agents and flows of the config. Runs and writes nothing: no model, tool, hook or step. Exit code 0 when the code can continue all of them, else 1; warnings do not count. With --json, one line for each finding, then a summary.',
   examples: [
     ['preflight', 'in the new code, before a deploy'],
     ['preflight --store postgres://db/agents --config perdure.config.ts', 'against the store of production'],

@@ -161,7 +161,7 @@ const intents: readonly Intent[] = [
       )
     },
     tell: (reply) =>
-      reply.ok ? 'The return is finished; it is back on the shelf.' : `That return cannot go on: ${reply.error}`,
+      reply.ok ? 'The return is finished; it is back on the shelf.' : `That return cannot continue: ${reply.error}`,
   },
   {
     pattern: /\b(return|send back)\b/i,

@@ -93,7 +93,7 @@ function demoAgents(name: string, models: DemoModels, surroundings: Omit<ToolSur
   return { support, researcher }
 }
 
-/** A parcel that comes back: a label now, then days of waiting in which no process is needed, then the shelf. */
+/** The return of a parcel: a label now, then days of waiting without a process, then the shelf. */
 export function returnFlow(pace: number) {
   return defineFlow({
     name: 'return',
@@ -102,7 +102,7 @@ export function returnFlow(pace: number) {
     run: async (flow, input) => {
       const { orderId } = input as { readonly orderId: string }
       const label = await flow.step('print label', { input: { orderId } }, () => `R-${orderId}`)
-      const question = `Has the parcel of ${orderId} come back whole?`
+      const question = `Has the parcel of ${orderId} arrived undamaged?`
       const isWhole = await flow.suspend({ question, label }, { schema: { type: 'boolean' } })
       await flow.step('inspect and put back', { input: { orderId } }, async ({ signal }) => {
         await wait(800 * pace, undefined, { signal })

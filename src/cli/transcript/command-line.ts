@@ -40,7 +40,7 @@ export function problemNotes(records: readonly Listed[], args: TargetArgs): stri
       return [`'${id}' is damaged: its ${what} cannot be read. Run: ${commandLine(['doctor'], place)}`]
     }
     if (problem?.code === 'scope_missing') {
-      return [`'${id}' waits: the scope of its user cannot be restored. Correct restoreScope; it goes on by itself`]
+      return [`'${id}' waits: the scope of its user cannot be restored. Correct restoreScope; it continues by itself`]
     }
     if (quarantinedAt === undefined) return []
     const release = commandLine(['unquarantine', id, ...(tenant === undefined ? [] : ['--tenant', tenant])], place)

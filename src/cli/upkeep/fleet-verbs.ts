@@ -3,7 +3,7 @@ import { type Pause, type PauseTarget, type SteeredBy, steeringOf } from '../../
 import type { Store } from '../../store/store.ts'
 import type { WorkPage, WorkRow } from '../../store/work-rows.ts'
 
-/** A row of what is due, held or quarantined. */
+/** A conversation or session that is due, held or quarantined. */
 export type ShownWork = WorkRow & { readonly pause: Pause | null }
 
 /** What operators see and steer of a fleet, on a store or over HTTP. */

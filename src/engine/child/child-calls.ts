@@ -125,7 +125,7 @@ function resultOf(turn: TurnState, reason: string | null): Json {
   return textWithEnd(text, last?.finishReason ?? null)
 }
 
-/** What a child agent is told: the one text of its arguments where that is all there is, else the arguments as JSON. */
+/** The message for a child agent: the text, if the arguments are a single text, else the arguments as JSON. */
 export function childMessage(args: Json): UserMessage {
   return { parts: [{ type: 'text', text: textOf(args) }] }
 }
@@ -188,7 +188,7 @@ export async function admitChild(
     await store.deleteConversation(id)
     return false
   }
-  // Version 0.1 told the parent first: a child that died before it recorded its own end does that now.
+  // Version 0.1 resolved the parent's call first: a child that died before it recorded its own end does that now.
   if (endOf(turnId, decide(state, new Set(), []).events)) return true
   await store.commit(id, cancelOf(callId, 'system'))
   return true
@@ -221,7 +221,7 @@ export async function refuseChild(store: TenantStore, id: string): Promise<void>
 
 type Parts = { readonly store: TenantStore; readonly workingSets: WorkingSets; readonly tenant: string }
 
-/** The child agents a conversation waits for, and theirs, by their ids. One whose log cannot be read here is left out, and counts as running. */
+/** The child agents a conversation waits for, and theirs, by their ids. One whose log cannot be read here is omitted and counts as running. */
 export async function loadChildren(parts: Parts, state: ConversationState): Promise<Map<string, ConversationState>> {
   const children = new Map<string, ConversationState>()
   const load = async (from: ConversationState): Promise<void> => {

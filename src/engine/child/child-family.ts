@@ -145,7 +145,7 @@ async function isStarted(store: TenantStore, childId: string, callId: string): P
   return true
 }
 
-/** The child's own limits, within what is left to the turn that starts it. */
+/** The child's own limits, within the remaining steps and tokens of the turn that starts it. */
 function childOptions(child: Agent, turn: TurnState): TurnOptions {
   const left = childBudget(turn)
   const maxTokens = Math.min(child.maxTokens ?? Number.POSITIVE_INFINITY, left.maxTokens)

@@ -104,7 +104,7 @@ function canWait({ position, op }: LiveOp, state: FlowState, { unanswered, now }
   return op.kind === 'suspend' || op.kind === 'request'
 }
 
-/** How often an agent's turn is looked at when nothing tells of it: a quarter of the time it has taken so far, within these. */
+/** How often to check an agent's turn without a hint: after a quarter of the time it has taken so far, within these bounds. */
 const agentPollMs = { least: 1_000, most: 300_000 }
 
 export function nextDueMs(waiting: readonly ParkedOp[], now: number): number | null {

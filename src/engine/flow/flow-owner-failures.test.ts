@@ -167,7 +167,7 @@ test('what continueAs is given must fit the input of the flow; else the session 
   expect((await store.streamEvents(id)).at(-1)).toMatchObject({
     ...{ type: 'flow_ended', content: { status: 'failed', error: expect.stringContaining('round') } },
   })
-  expect(warnings).toEqual(['a flow cannot go on with what it gave continueAs'])
+  expect(warnings).toEqual(['a flow gave continueAs an input that it cannot continue with'])
   expect(commits.at(-1)).toMatchObject({ conversation: { status: 'failed' } })
 })
 
@@ -183,7 +183,7 @@ test('a past that cannot be put away is told of, and the session goes on', async
     throw new StoreError('away')
   }
   await driveFlow(session.owner)
-  expect(session.warnings).toEqual(['the past of a session could not be put away'])
+  expect(session.warnings).toEqual(['the earlier part of a session could not be summarised'])
   expect(session.warned).toEqual([{ tenant: 'default', id, error: new StoreError('away') }])
   expect((await session.types()).at(-1)).toBe('flow_opened')
   expect(session.owner.loaded.summarisedTo).toBe(0)

@@ -55,7 +55,7 @@ export class FlowOwner extends LogOwner {
   #ops: RunningOps
   #mustProve = false
   #dueInMs: number | null = null
-  /** Whether lists say by now that it runs; until then they say how it was let go. */
+  /** Whether lists already show it as running; until then they show the status it was released with. */
   #isActive = false
   readonly #heldFrom: number
   /** Something was committed since the session was taken up. */
@@ -87,7 +87,7 @@ export class FlowOwner extends LogOwner {
     return { state: this.#state, summarisedTo: this.#summarisedTo, lastAt: this.#lastAt }
   }
 
-  /** When it was let go: how soon it is due again; null when nothing will be. */
+  /** After its release: how soon it is due again; null if it is not due by itself. */
   get dueInMs(): number | null {
     return this.#dueInMs
   }
@@ -96,7 +96,7 @@ export class FlowOwner extends LogOwner {
     this.#ops.abort()
   }
 
-  /** The process ends: steps that run are told to stop and stay open in the log. The next owner decides by their `ifInterrupted`. */
+  /** The process ends: running steps are aborted and stay open in the log. The next owner decides by their `ifInterrupted`. */
   override async close(): Promise<void> {
     if (this.isLost) return
     this.loseLease()
@@ -133,7 +133,7 @@ export class FlowOwner extends LogOwner {
       const continued: NewEvent = { type: 'flow_continued', content: { version: flow.version, input } }
       return { events: [continued], parks: false, wakeInMs: null }
     } catch (error) {
-      node.logger.warn('a flow cannot go on with what it gave continueAs', { id: ref.id, error })
+      node.logger.warn('a flow gave continueAs an input that it cannot continue with', { id: ref.id, error })
       return decideFlow({ type: 'failed', error }, this.#state, this.#hand())
     }
   }
@@ -263,7 +263,7 @@ export class FlowOwner extends LogOwner {
       const loaded = { state: this.#state, summarisedTo: this.#summarisedTo }
       this.#summarisedTo = await putAway(store, ref.id, loaded)
     } catch (error) {
-      node.logger.warn('the past of a session could not be put away', { ...ref, error })
+      node.logger.warn('the earlier part of a session could not be summarised', { ...ref, error })
     }
   }
 
@@ -301,7 +301,7 @@ export class FlowOwner extends LogOwner {
     return this.#isActive ? {} : { conversation: { status: 'active' } }
   }
 
-  /** The rows of what these events ask, and of what they leave unanswered for good. */
+  /** The rows of the questions in these events, and of the questions that they end without an answer. */
   #questionRows(events: readonly NewEvent[]): { readonly calls?: readonly ToolCallWrite[] } {
     const { id } = this.#context.ref
     const isOver = events.some(({ type }) => type === 'flow_ended' || type === 'flow_continued')

@@ -11,7 +11,7 @@ import type { FlowState, RecordedOp } from './flow-state.ts'
 /** An operation the code has asked for and that has no outcome yet. */
 export type LiveOp = AskedFor & { readonly position: number }
 
-/** Where the code stands when nothing can go on without an outcome. `asked` counts the operations it has asked for. */
+/** Where the code stands when it cannot continue without an outcome. `asked` counts the operations it has asked for. */
 export type Standstill = { readonly type: 'blocked'; readonly ops: readonly LiveOp[]; readonly asked: number } | Ended
 
 type Ended =
@@ -26,7 +26,7 @@ const outsideMs = 5_000
 const patientTurns = 100
 
 /**
- * One execution of a flow's code. First it is replayed: the outcomes of the record are given back one by one, in their order, so that races
+ * One execution of a flow's code. First it is replayed: it receives the outcomes of the record one by one, in their order, so that races
  * end as they did. Then `deliver` adds new ones. Both throw `DeterminismError` when code and record differ.
  */
 export class FlowRun {

@@ -88,7 +88,7 @@ function apply(fold: Fold, event: LogEvent, onIgnored: OnIgnored): void {
   }
 }
 
-/** Why an event has no place in the record, as what goes on after "it"; null where it has one. */
+/** Why an event has no place in the record, as the end of a sentence that begins with "it"; null where it has one. */
 function misfitOf({ ops, settled, ended }: Fold, event: LogEvent): string | null {
   switch (event.type) {
     case 'titled':
@@ -142,7 +142,7 @@ export function pendingOp(state: FlowState): Answerable | null {
 }
 
 /**
- * The messages that a session was waiting for when it was let go, kept beside its log: the next owner knows that they were sent, and sends
+ * The messages that a session was waiting for when it was released, kept beside its log: the next owner knows that they were sent, and sends
  * none again to a conversation that was deleted since. By the ids of the operations. Null when there are none to keep.
  */
 export function writeSentMessages(state: FlowState, sent: ReadonlySet<string>): JsonObject | null {
@@ -165,23 +165,23 @@ const name = 'sentMessages'
 export type FlowStanding<Result = Json> =
   /** It waits for an answer. */
   | { readonly status: 'waiting'; readonly tag: Json }
-  /** It goes on by itself at `wakeAt`, in milliseconds by the store's clock. */
+  /** It continues by itself at `wakeAt`, in milliseconds by the store's clock. */
   | { readonly status: 'sleeping'; readonly wakeAt: number }
   | { readonly status: 'done'; readonly result: Result }
   | { readonly status: 'failed'; readonly error: string }
   /** It is a fork that was not continued. `tag`: what it would wait for; null when it would run. */
   | { readonly status: 'dormant'; readonly tag: Json }
-  /** What was asked for is recorded, and another process has to go on: this one does not work, or does not have the code of the flow. */
+  /** The request is recorded, and another process must continue: this one does not work, or does not have the code of the flow. */
   | { readonly status: 'running'; readonly elsewhere: true }
 
-/** How a session stands when it cannot go on by itself. */
+/** The state of a session that cannot continue by itself. */
 export type FlowEndStanding<Result = Json> = Extract<
   FlowStanding<Result>,
   { readonly status: 'waiting' | 'done' | 'failed' | 'dormant' }
 >
 
 /**
- * Where a session is. `waiting`: it waits for an answer. `sleeping`: it goes on by itself later. One that waits for an agent is `running`. `dormant`: it is a
+ * Where a session is. `waiting`: it waits for an answer. `sleeping`: it continues by itself later. One that waits for an agent is `running`. `dormant`: it is a
  * fork that was not continued. `diverged`: it would run, but the code that this process has for it differs from its record, and nothing was written.
  */
 export type FlowStatus = 'none' | 'running' | 'waiting' | 'sleeping' | 'dormant' | 'done' | 'failed' | 'diverged'
@@ -214,7 +214,7 @@ export function isLetGo(state: FlowState, record: ConversationRecord | null): bo
   return isParked && record.lastSeq === state.lastSeq
 }
 
-/** When a session that only sleeps goes on; null when anything else is open. */
+/** When a session that only sleeps continues; null when anything else is open. */
 export function wakeTime(state: FlowState): number | null {
   const open = openOps(state)
   const times = open.flatMap(({ op, at }) => (op.kind === 'sleep' ? [at + op.ms] : []))

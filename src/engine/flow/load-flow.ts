@@ -23,7 +23,7 @@ const flowBound: FlowBound = { most: 8 * 1024 * 1024, kept: 1024 * 1024 }
 const boundless: FlowBound = { most: Number.POSITIVE_INFINITY, kept: Number.POSITIVE_INFINITY }
 
 /**
- * Reads what the record needs: the latest summary and what came after it. Null when there is no session of that id. Default: nothing is left out of it.
+ * Reads what the record needs: the latest summary and the events after it. Null when there is no session of that id. Default: no limits.
  */
 export async function loadFlow(
   store: TenantStore,
@@ -41,7 +41,7 @@ export async function loadFlow(
   }
 }
 
-/** Goes on with what is known. Null when the first event of the log is not that of a session. */
+/** Continues from the known record. Null when the first event of the log is not that of a session. */
 async function readFlow(
   known: LoadedFlow | null,
   pages: AsyncIterable<EventPage>,
@@ -78,7 +78,7 @@ export async function putAway(
   return lastSeq
 }
 
-/** A conversation's summary is a text. What is not the record of a session at that seq is left aside: the log is the truth. */
+/** A conversation's summary is a text. A summary that is not the record of a session at that seq is ignored: the log is the truth. */
 function flowStateIn({ version, toSeq, content }: Summary): FlowState | null {
   if (version !== summaryVersion || typeof content !== 'object' || content === null) return null
   const state = content as unknown as FlowState

@@ -27,7 +27,7 @@ type Parts = {
   readonly wake: () => void
 }
 
-/** What runs for one record of a session in this process, and what has come of it. Positions are those of that record. */
+/** The operations that run for one record of a session in this process, and their results. Positions are those of that record. */
 export class RunningOps {
   readonly #parts: Parts
   readonly #running = new Map<number, AbortController>()
@@ -143,8 +143,8 @@ function thrown(error: unknown): Pick<FlowFailure, 'error' | 'code' | 'userFacin
 }
 
 /**
- * What time it is for the store, as far as it is known here. Times in a log are the store's, so what is due is measured by its clock, and goes on from
- * there whatever is done to the time of day of this machine.
+ * The store's time, as known to this process. Times in a log are the store's, so deadlines are measured by its clock, and this one advances
+ * even if the time of day of this machine changes.
  */
 export class StoreTime {
   readonly #clock: Clock

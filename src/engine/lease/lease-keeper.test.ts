@@ -107,7 +107,7 @@ test('what is found under the name of this process and is not known is given bac
   await renewal
   expect({ released, lost }).toEqual({ released: [9], lost: [lease] })
   const stray = { tenant: 'default', id: 'stray', epoch: 9 }
-  expect(warned).toEqual([['gave back a lease whose acknowledgement was lost', stray]])
+  expect(warned).toEqual([['released a lease whose acknowledgement was lost', stray]])
 })
 
 test('where a lease may have been left behind it is looked for until the store answers, also when nothing else is held', async () => {
@@ -148,7 +148,7 @@ test('a store that is closed is the end of all leases', async () => {
   asked[0]!.fail(new StoreClosedError())
   await renewal
   expect(lost).toEqual([lease])
-  expect(warned).toEqual([['letting go of all conversations', { error: new StoreClosedError() }]])
+  expect(warned).toEqual([['the store is closed: releasing all conversations', { error: new StoreClosedError() }]])
   await clock.advance(leaseMs)
   expect(asked).toHaveLength(1)
 })

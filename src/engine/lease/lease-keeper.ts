@@ -10,7 +10,7 @@ export type HeldConversation = { readonly lease: HeldLease; readonly seq: number
 
 type LeaseNode = Pick<EngineNode, 'store' | 'holder' | 'leaseMs' | 'clock' | 'logger' | 'warnOfStore' | 'observer'>
 
-/** What the keeper asks of the worker, and tells it. */
+/** The worker's side of the keeper. */
 export type LeaseHolder = {
   /** The leases that this process works under, and how far it knows each log. */
   readonly held: () => readonly HeldConversation[]
@@ -20,7 +20,7 @@ export type LeaseHolder = {
   readonly claiming: () => Promise<void> | null
   readonly onLost: (lease: HeldLease) => void
   readonly onGrown: (hint: WakeHint) => void
-  /** A lease was given back: its conversation may be free now. */
+  /** A lease was released: its conversation may be free now. */
   readonly onGivenBack: () => void
 }
 
@@ -28,7 +28,7 @@ export type LeaseHolder = {
 const mostUnderWay = 3
 
 /**
- * Renews the leases of this process on a timer of its own, however long other things take, and gives back those it finds under its name and
+ * Renews the leases of this process on a timer of its own, however long other things take, and releases those it finds under its name and
  * does not know: their acknowledgements were lost.
  */
 export class LeaseKeeper {
@@ -36,7 +36,7 @@ export class LeaseKeeper {
   readonly #worker: LeaseHolder
   readonly #underWay = new Set<Promise<void>>()
   readonly #beingGivenBack = new Set<string>()
-  /** For each renewal whose strays are not given back yet: the leases that became known since it was asked for. */
+  /** For each renewal whose strays are not released yet: the leases that became known since it was requested. */
   readonly #learned = new Set<Set<number>>()
   /** Leases that others took although this process lives, by epoch. The store does not know yet that they are no lapses. */
   readonly #lapsed = new Map<number, ConversationRef>()
@@ -151,10 +151,10 @@ export class LeaseKeeper {
     }
   }
 
-  /** The store is closed: what runs is told to stop, and what waits for its lease does not wait for ever. */
+  /** The store is closed: running work is aborted, and nothing waits for its lease any longer. */
   #letGoOfAll(error: unknown): void {
     this.stop()
-    this.#node.logger.error('letting go of all conversations', { error })
+    this.#node.logger.error('the store is closed: releasing all conversations', { error })
     for (const { lease } of this.#worker.held()) this.#worker.onLost(lease)
   }
 
@@ -167,7 +167,7 @@ export class LeaseKeeper {
         await store.forTenant(tenant).takeBackLapse(id, epoch)
         this.#lapsed.delete(epoch)
       } catch (error) {
-        warnOfStore('telling that a lease lapsed in a process that lives failed; trying again', { tenant, id, error })
+        warnOfStore('reporting a lease that lapsed in a live process failed; trying again', { tenant, id, error })
         return
       }
     }
@@ -184,7 +184,7 @@ export class LeaseKeeper {
       await this.#giveBack(strays, learned)
     } catch (error) {
       this.#mayHaveStrays = true
-      if (!this.#isStopped) this.#node.warnOfStore('giving back leases failed; trying again', { error })
+      if (!this.#isStopped) this.#node.warnOfStore('releasing leases failed; trying again', { error })
     }
   }
 
@@ -197,7 +197,7 @@ export class LeaseKeeper {
     for (const { tenant, id, epoch } of strays) {
       const key = conversationKey(tenant, id)
       if (learned.has(epoch)) {
-        // Worked on since then, and maybe let go of. If that failed, the next renewal finds it.
+        // Worked on since then, and perhaps released. If the release failed, the next renewal finds the lease.
         this.#mayHaveStrays = true
         continue
       }
@@ -213,7 +213,7 @@ export class LeaseKeeper {
       } finally {
         this.#beingGivenBack.delete(key)
       }
-      logger.warn('gave back a lease whose acknowledgement was lost', { tenant, id, epoch })
+      logger.warn('released a lease whose acknowledgement was lost', { tenant, id, epoch })
       onGivenBack()
     }
   }

@@ -82,7 +82,7 @@ test('what is not let go within two seconds is abandoned, and keeps the process 
   await letting
   expect(lost).toEqual(['one', 'two'])
   expect(told).toEqual([
-    'warn: closing: not all was let go of in time; other nodes go on with it when its leases lapse',
+    'warn: closing: some conversations were not released in time; other nodes take them when their leases lapse',
   ])
   expect(isEnded()).toBe(true)
 })

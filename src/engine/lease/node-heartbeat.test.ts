@@ -51,6 +51,6 @@ test('a heartbeat goes on when the store fails, and ends without a word when the
   heartbeat.start()
   for (let beat = 0; beat < 5; beat++) await clock.advance(1_000)
   expect(beats).toHaveLength(2)
-  expect(warned).toEqual(['telling the store that this node lives failed; trying again'])
+  expect(warned).toEqual(['announcing this node to the store failed; trying again'])
   await heartbeat.stop()
 })

@@ -100,7 +100,7 @@ export class NodeHeartbeat {
       this.#isKnown = false
       const isClosed = PerdureError.isInstance(error) && error.code === 'store_closed'
       if (isClosed) this.#isStopped = true
-      else if (!this.#isStopped) warnOfStore('telling the store that this node lives failed; trying again', { error })
+      else if (!this.#isStopped) warnOfStore('announcing this node to the store failed; trying again', { error })
     }
   }
 

@@ -10,10 +10,10 @@ type SnapshotNode = Pick<EngineNode, 'store' | 'workingSets' | 'scopes' | 'snaps
 /** How long reading the log of one conversation may take. */
 const loadMs = 2_000
 
-/** As many as there are working sets in memory: the others were let go long ago. */
+/** As many as there are working sets in memory: others were released long ago. */
 const most = 200
 
-/** Takes a snapshot of what this process has worked on lately when it lets go of it: best effort, like everything at a shutdown. */
+/** Takes snapshots of the conversations that this process worked on recently, as it releases them: best effort, like everything at a shutdown. */
 export class ShutdownSnapshots {
   readonly #node: SnapshotNode
   readonly #workedOn = new Lru<ConversationRef & { readonly agentId: string }>({ entries: most })
@@ -70,7 +70,7 @@ export async function releaseAllWithin(held: readonly Held[], node: ClosingNode)
   const { keepAlive, clock, logger } = node
   const isLetGo = await withTimeout<boolean>(letGo(held, node), letGoMs, clock, () => false)
   if (isLetGo) return
-  logger.warn('closing: not all was let go of in time; other nodes go on with it when its leases lapse')
+  logger.warn('closing: some conversations were not released in time; other nodes take them when their leases lapse')
   for (const { owner } of held) owner?.loseLease()
   keepAlive.end()
 }

@@ -15,14 +15,14 @@ type Aside = { readonly ref: ConversationRef; readonly until: number; readonly f
 /** Skipped while its log ends at `seq` or before, until then at most. */
 type Skipped = { readonly ref: ConversationRef; readonly seq: number; readonly until: number }
 
-/** How many a claim is told to leave alone. One that it is not told of is claimed, and given back. */
+/** How many conversations a claim is told to skip. One beyond that is claimed and released again. */
 const mostTold = 10_000
 
 /** How long a row that cannot be read is skipped. Its repair does not make the log longer. */
 const unreadableMs = 5_000
 
 /**
- * Conversations that this node skips when it looks for work. One that it cannot work on as it is, or was told to let go of, is skipped until its log
+ * Conversations that this node skips when it looks for work. One that it cannot work on as it is, or was told to release, is skipped until its log
  * grows. One that it failed to work on is retried later, after a pause that grows with each failure in a row.
  */
 export class SkippedConversations {

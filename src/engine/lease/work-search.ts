@@ -9,7 +9,7 @@ type SearchingNode = Pick<
   'store' | 'holder' | 'agents' | 'flows' | 'clock' | 'pollMs' | 'warnOfStore' | 'turnLimits'
 >
 
-/** What the search asks of the worker, and tells it. */
+/** The worker's side of the search. */
 export type Searcher = {
   /** How many more conversations it can work on. */
   readonly room: () => number
@@ -21,16 +21,16 @@ export type Searcher = {
   readonly onFull: () => void
 }
 
-/** The most conversations of one claim: several nodes that look at once share what is due, and a busy one comes back later. */
+/** The most conversations of one claim: nodes that search at once share the due work, and a busy one searches again later. */
 const mostAtOnce = 32
 
 /** How much later than the worker that was named for a conversation the others look, so that they find it only where that one did not take it. */
 const laterMs = 100
 
-/** The most names that are remembered. Where there are more, all that is due is looked for. */
+/** The most ids that are remembered. Beyond that, the next search looks for all due work. */
 const mostNamed = 1_000
 
-/** Claims due conversations: at every poll, and when something is heard of. One claim at a time. */
+/** Claims due conversations: at every poll, and at hints. One claim at a time. */
 export class WorkSearch {
   readonly #node: SearchingNode
   readonly #claims: Claims
@@ -111,7 +111,7 @@ export class WorkSearch {
     this.#keepTimer(cancel)
   }
 
-  /** Does not reject. What is heard of while a claim is under way is looked for after it. */
+  /** Does not reject. A hint during a claim causes a search after it. */
   look(): Promise<void> {
     this.#lookAgain = true
     return this.#begin()
@@ -143,7 +143,7 @@ export class WorkSearch {
       if (!this.#isClosed) this.#node.warnOfStore('looking for work failed; trying again', { error })
     } finally {
       this.#claiming = null
-      // In the step that leaves the loop: what is heard of one step later must begin a search of its own.
+      // In the same step that leaves the loop: a hint one step later must begin a search of its own.
       this.#looking = null
     }
   }

@@ -26,16 +26,16 @@ type Taken = {
   owner: LogOwner | null
   done: Promise<unknown>
   hintedSeq: number
-  /** A claim found it due when it was not yet let go. */
+  /** A claim found it due before its release was complete. */
   isDueAgain: boolean
 }
 
-/** `hintedSeq`: the seq last heard of. `startedEpoch`: of the lease, given or claimed, that work was last begun under since the first of these commits. */
+/** `hintedSeq`: the last seq that a hint named. `startedEpoch`: of the lease, given or claimed, that work was last begun under since the first of these commits. */
 type Expected = { commits: number; hintedSeq: number; startedEpoch: number }
 
 type Work = (lease: HeldLease, brought: Brought, entry: Taken) => Promise<void>
 
-/** Finds conversations with something to do, takes them, and drives each until it can be let go. */
+/** Finds conversations with something to do, takes them, and drives each until it can be released. */
 export class Worker implements WorkStarter {
   readonly #node: EngineNode
   /** Null where the application keeps no snapshots. */
@@ -149,7 +149,7 @@ export class Worker implements WorkStarter {
   start({ ref, name }: LeaseRequest, lease: GrantedLease | null): void {
     const expected = this.#stopExpecting(conversationKey(ref.tenant, ref.id))
     this.#leases.lookForPostponed()
-    // A lease that is told of late is not worked under: a repeated commit may have begun and ended the work, or another process may have taken the conversation.
+    // No work starts under a lease that was acknowledged late: a repeated commit may have begun and ended the work, or another process may have taken the conversation.
     const isOver = lease !== null && (lease.epoch <= expected.startedEpoch || !this.#leases.isCertain(lease))
     if (lease && !isOver) expected.startedEpoch = lease.epoch
     if (name === null) return
@@ -166,7 +166,7 @@ export class Worker implements WorkStarter {
     return expected
   }
 
-  /** Takes a conversation, unless another node has it, and works on it until it is let go. `name`: of its agent or flow. Resolves with the error that stopped the work, if one did. */
+  /** Takes a conversation, unless another node has it, and works on it until it is released. `name`: of its agent or flow. Resolves with the error that stopped the work, if one did. */
   async take(ref: ConversationRef, name: string, lease: GrantedLease | null = null, hintedSeq = 0): Promise<unknown> {
     const key = conversationKey(ref.tenant, ref.id)
     const work = this.#workOf(ref, name)
@@ -191,7 +191,7 @@ export class Worker implements WorkStarter {
       this.#node.channels.tidy(ref.tenant, ref.id)
     })
     const problem = await entry.done
-    // Something came while it was being let go, or there was no room for another.
+    // An event was appended during the release, or there was no room for another conversation.
     const isSlotFree = this.#node.turnLimits?.isLimited(name) ?? false
     const hasMore = isSlotFree || this.#isFull || entry.isDueAgain || entry.hintedSeq > (entry.owner?.lastSeq ?? 0)
     this.#isFull = false
@@ -248,7 +248,7 @@ export class Worker implements WorkStarter {
     return owner?.problem ?? this.#skipped.problemOf(ref, lastSeq)
   }
 
-  /** Lets go of one conversation. This node skips it until its log grows. */
+  /** Releases one conversation. This node skips it until its log grows. */
   async release(tenant: string, id: string): Promise<void> {
     const taken = this.#taken.get(conversationKey(tenant, id))
     if (!taken?.owner) return this.#shutdown?.take({ tenant, id })
@@ -260,7 +260,7 @@ export class Worker implements WorkStarter {
     await this.#shutdown?.take({ tenant, id })
   }
 
-  /** Waits up to `drainMs` for what runs, then closes the rest. Leases are renewed until all is let go. */
+  /** Waits up to `drainMs` for running work, then closes the rest. Leases are renewed until all are released. */
   async close(drainMs: number): Promise<void> {
     this.#isClosed = true
     const searching = this.#search.close()
@@ -286,7 +286,7 @@ export class Worker implements WorkStarter {
       entry.owner?.loseLease()
       await this.#skip(ref, error)
       const { lease } = entry
-      // From here the lease is a stray: if it cannot be given back now, the next renewal finds it.
+      // From here the lease is a stray: if it cannot be released now, the next renewal finds it.
       entry.lease = null
       // Another node may have the code for it.
       if (lease) await this.#release(ref, lease.epoch)
@@ -299,7 +299,7 @@ export class Worker implements WorkStarter {
     try {
       await this.#node.store.forTenant(tenant).releaseLease(id, epoch)
     } catch (error) {
-      this.#node.logger.warn('a lease could not be given back; trying again', { tenant, id, error })
+      this.#node.logger.warn('a lease could not be released; trying again', { tenant, id, error })
       this.#leases.lookForStrays()
     }
   }
@@ -383,7 +383,7 @@ export class Worker implements WorkStarter {
       )
       return
     }
-    // It is being let go of, and due again.
+    // This node is releasing it, and it is due again.
     if (taken) taken.isDueAgain = true
     if (this.#room <= 0) this.#isFull = true
     if (taken?.lease?.epoch !== epoch) await this.#release(ref, epoch)

@@ -10,7 +10,7 @@ import { longestPauseMs } from '../../store/budget.ts'
 import { type ConversationRef, conversationKey } from '../../store/records.ts'
 import type { AccountLimits, LimitSettings } from './turn-limits.ts'
 
-/** A longer wait is not waited in the process: the turn is let go until it is over. */
+/** For a longer wait the turn is released until the wait is over. */
 export const longestHeldWaitMs = 1_000
 
 /** The accounts of this node's agents. */
@@ -116,7 +116,7 @@ export class ModelGate {
 /** A model call that is accounted for. */
 export type RunningCall = {
   readonly onAttempt: (report: Pick<AttemptReport, 'usage' | 'status'>) => void
-  /** For how long the turn is let go; null: the call goes on as it would without an account. */
+  /** For how long the turn is released; null: the call proceeds as without an account. */
   readonly onRateLimited: (refusal: RateLimited) => number | null
   readonly end: (isAnswered: boolean) => void
 }
@@ -124,7 +124,7 @@ export type RunningCall = {
 /** A provider refused a request because there were too many. `delayMs`: until the next attempt; null: there is none. */
 export type RateLimited = { readonly retryAfterMs: number | null; readonly delayMs: number | null }
 
-/** What the last message of the conversation took; the next prompt has it and its answer. Null where it was not told. */
+/** The usage of the last message of the conversation; the next prompt contains it and its answer. Null if it was not reported. */
 function expectedTokens({ turns }: ConversationState): number | null {
   for (const { items } of turns.slice(-3).reverse()) {
     const told = items.slice(-20).findLast((item) => item.type === 'assistant' && tokensOf(item.usage) !== null)
@@ -163,7 +163,7 @@ class AccountSlices {
   readonly #limits: BorrowRequest['limits']
   #slice: Slice | null = null
   #borrowing: Promise<number> | null = null
-  /** Until then the store has refused to lend; those that are put off meanwhile queue here. */
+  /** Until then the store lends nothing; turns that are put off before that queue here. */
   #refusedUntilMs = 0
   #queueEndsMs = 0
   /** What a call takes, as calls before it did. */
@@ -207,11 +207,11 @@ class AccountSlices {
     if (!slice) return
     slice.requests += taken.requests - used.requests
     slice.tokens += Math.round(taken.tokens - used.tokens)
-    // What was used beyond the slice is told, also when no call follows.
+    // Report use beyond the slice, even if no call follows.
     if ((slice.requests < 0 || slice.tokens < 0) && this.#borrowing === null) this.#tell(() => this.#borrow(nothing))
   }
 
-  /** The provider asked to wait: no node calls it meanwhile. */
+  /** The provider asked to wait: no node calls it until then. */
   pause(forMs: number): void {
     this.#refusedUntilMs = Math.max(this.#refusedUntilMs, this.#nowMs + forMs)
     this.#tell(() => this.#parts.accounts.pause(this.#name, forMs))
@@ -221,7 +221,7 @@ class AccountSlices {
     return monotonic(this.#parts.clock)
   }
 
-  /** The turns that are put off come back one after the other, as fast as the budget allows, and not all at once. */
+  /** Turns that were put off resume one after the other, as fast as the budget allows, not all at once. */
   #putOff(waitMs: number, tokens: number): number {
     const nowMs = this.#nowMs
     const { requests, tokens: mostTokens } = this.#limits
@@ -249,7 +249,7 @@ class AccountSlices {
     const request = { account: this.#name, limits: this.#limits, need, want, returned }
     const askedMs = this.#nowMs
     const answer = await this.#parts.accounts.borrow(request)
-    // What was returned is not returned again; what was taken from it meanwhile is owed.
+    // A returned slice is not returned again; what was taken from it since then is owed.
     const [requests, tokens] = last ? [last.requests - returned!.requests, last.tokens - returned!.tokens] : [0, 0]
     if (answer.type === 'wait') {
       this.#slice = last && { ...last, requests, tokens, untilMs: 0 }
@@ -269,7 +269,7 @@ class AccountSlices {
 
   #tell(work: () => Promise<unknown>): void {
     work().catch((error: unknown) => {
-      this.#parts.warnOfStore('telling what an account has used failed', { account: this.#name, error })
+      this.#parts.warnOfStore('reporting the use of an account failed', { account: this.#name, error })
     })
   }
 }

@@ -16,7 +16,7 @@ export type AccountLimits = {
 
 /** The limits that a node keeps. They count what all nodes do, so all nodes should have the same. */
 export type LimitSettings = {
-  /** Turns at once of one tenant, or a function that tells it of each. Default: no limit. */
+  /** Turns at once of one tenant, or a function that returns the limit of each tenant. Default: no limit. */
   readonly turnsPerTenant?: number | ((tenant: string) => number)
   /** By the names that agents have as `account`. */
   readonly accounts?: { readonly [name: string]: AccountLimits }

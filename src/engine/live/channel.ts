@@ -17,7 +17,7 @@ export type Listener = {
   appended(told: readonly (LogEvent | LiveEvent)[]): void
   /** What is live beside the log, for readers that show it. */
   live?(event: LiveEvent): void
-  /** The log is another one now: it was deleted, or deleted and begun anew. What was told before is void. */
+  /** The log is another one now: it was deleted, or deleted and begun anew. Everything published before is void. */
   replaced(view: View): void
   failed(error: unknown): void
 }
@@ -39,7 +39,7 @@ export class Channel {
   readonly #owners = new Set<() => WorkingSet>()
   #workingSet: WorkingSet | null = null
   #live = nothingLive
-  /** Of the lease under which the newest owner that was heard of works. What is said under a lower one is dropped. */
+  /** The lease epoch of the newest known owner. Live events with a lower one are dropped. */
   #epoch = 0
   readonly #relay: ChannelRelay | null
   /** Followed only for a relay. */
@@ -178,14 +178,14 @@ export class Channel {
   hint(seq: number): void {
     if (this.#listeners.size === 0 || seq <= Math.max(this.#hintedSeq, this.state?.lastSeq ?? 0)) return
     this.#hintedSeq = seq
-    // The owner, when it is here, publishes before this runs, and then there is nothing to read.
+    // An owner in this process publishes before this runs, and then there is nothing to read.
     setImmediate(() => {
       if (this.#listeners.size === 0 || (this.state?.lastSeq ?? 0) >= seq) return
       this.refresh().catch((error) => this.#readFailed(error))
     })
   }
 
-  /** How far the listeners have been told of the log; null without listeners, or before the first `refresh`. */
+  /** The last seq that the listeners have received; null without listeners, or before the first `refresh`. */
   watched(): { readonly seq: number; readonly at: number | null } | null {
     if (this.#listeners.size === 0 || !this.#workingSet) return null
     const { state, lastAt } = this.#workingSet
@@ -211,8 +211,8 @@ export class Channel {
   }
 
   /**
-   * What an owner at another node has said; its place in the log must have been reached. What the log has settled meanwhile is left out. False: it is of an
-   * owner that another has followed.
+   * Takes live events of an owner at another node; the log must have reached their place. Events that the log has settled since are dropped. False: a later
+   * owner is known.
    */
   receive(content: LiveContent, seq: number, epoch: number): boolean {
     const { state } = this
@@ -231,7 +231,7 @@ export class Channel {
     this.#early = this.#early.filter(({ type }) => type === 'message_discarded')
   }
 
-  /** An owner under that epoch is heard of: what those before it had written is withdrawn. False: another has followed it. */
+  /** Registers the epoch of an owner: the uncommitted text of earlier owners is withdrawn. False: a later epoch is known. */
   adopt(epoch: number, seq: number): boolean {
     if (epoch < this.#epoch) return false
     if (epoch > this.#epoch) {
@@ -348,7 +348,7 @@ export class Channel {
     if (failure) this.#fail(failure.error)
   }
 
-  /** The log is known to here, without having been told of. */
+  /** The log is known up to here, without having been published. */
   #know({ state }: WorkingSet): void {
     if (this.#relay) this.#phase = phaseOf(state)
   }

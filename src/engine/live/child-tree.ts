@@ -40,7 +40,7 @@ export class ChildTree {
     this.#followed.clear()
   }
 
-  /** Follows the children that the conversation waits for now, and lets go of the others. */
+  /** Follows the children that the conversation waits for now, and stops following the others. */
   #follow(state: ConversationState): void {
     const wanted = new Set<string>()
     const want = (from: ConversationState): void => {
@@ -139,7 +139,7 @@ export async function follow<T>({ tenant, id, channels, until, signal, writtenSe
         isUpToDate = true
         look()
       }
-      // What is known here may be older than what the caller knows of. It is good enough to wait for what comes, but not to answer from.
+      // The state here may be older than what the caller has written. It suffices to wait with, but not to answer from.
       const isWaiting = writtenSeq !== null && channel.beginAt(writtenSeq) && found() === null
       if (isWaiting) isUpToDate = true
       else channel.refresh().then(begin, reject)

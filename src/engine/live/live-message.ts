@@ -3,7 +3,7 @@ import type { Json } from '../../base/json.ts'
 import type { ConversationRef } from '../../store/records.ts'
 import type { Activity, LiveContent } from '../../view/view.ts'
 
-/** What nodes tell each other about what is live. */
+/** The messages about live events between nodes. */
 export type NodeMessage =
   /** The sender watches these. `isNew`: it wants to know what is live of them now. */
   | { readonly type: 'watch'; readonly conversations: readonly (ConversationRef & { readonly isNew: boolean })[] }
@@ -78,7 +78,7 @@ export function textOf(messages: readonly string[]): string {
   return `[${version},${messages.join(',')}]`
 }
 
-/** The messages of a text. Any client of the bus may write to it, so what is not a message is left out. */
+/** The messages of a text. Any client of the bus may write to it, so anything that is not a message is ignored. */
 export function messagesOf(text: string): NodeMessage[] {
   try {
     const [given, ...messages] = JSON.parse(text) as unknown[]

@@ -6,9 +6,9 @@ import { encodeMessage, messagesOf, type NodeMessage, noSeal, type Seal, textOf 
 import { LiveReceiver, renewMs } from './live-receiver.ts'
 import { LiveSender } from './live-sender.ts'
 
-/** Between two batches: a lone message is sent at once, and what comes meanwhile is collected. */
+/** Between two batches: a lone message is sent at once, later ones are collected. */
 const minIntervalMs = 25
-/** What one node sends, at most. Beyond it what is live is told less often. */
+/** The most that one node sends. Beyond it, live events are sent less often. */
 const bytesPerSecond = 4 * 1024 * 1024
 /** After this much a batch takes no other conversation. */
 const fullBatchBytes = 128 * 1024
@@ -82,7 +82,7 @@ export class LiveRelay {
 
   async close(): Promise<void> {
     if (this.#renewals) clearInterval(this.#renewals)
-    // What owners withdrew as they let go.
+    // The withdrawals of owners that released their logs.
     const last = this.#isUp ? this.#batch() : []
     this.#isClosed = true
     if (last.length > 0) await this.#link.send(last)

@@ -26,7 +26,7 @@ type Watched = ConversationRef & {
   /** Characters in `items`. */
   waiting: number
   epoch: number
-  /** The message that was heard of last, up to its nth delta. */
+  /** The newest known message, up to its nth delta. */
   place: { readonly messageId: string; n: number; characters: number } | null
 }
 
@@ -111,7 +111,7 @@ export class LiveSender {
     for (const watched of this.#watched.values()) if (this.#ownedChannel(watched)) this.#sendWhole(watched)
   }
 
-  /** What the nodes that watch the next conversation in turn are to be sent. Null when nothing waits. */
+  /** The next batch for the nodes that watch the conversation whose turn it is. Null when nothing waits. */
   take(): readonly Outgoing[] | null {
     const [key] = this.#due
     if (key === undefined) return null
@@ -248,7 +248,7 @@ function pieces(item: TextItem): TextItem[] {
   })
 }
 
-/** As few messages as fit. An item that fits in none is left out. */
+/** As few messages as possible. An item that fits in none is dropped. */
 function encoded(ref: ConversationRef, epoch: number, items: readonly LiveItem[]): string[] {
   const message = (some: readonly LiveItem[]): string => encodeMessage({ ...ref, type: 'live', epoch, items: some })
   const whole = message(items)

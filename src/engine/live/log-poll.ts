@@ -138,7 +138,7 @@ export class HintWaiters {
     return this.#waiting
   }
 
-  /** Listens from now on, so that what comes between a look and the wait after it is not missed. */
+  /** Listens from now on, so that no hint between a read and the wait after it is missed. */
   listen({ tenant, id }: ConversationRef, signal?: AbortSignal): Hints {
     const key = conversationKey(tenant, id)
     let isTold = false
@@ -204,14 +204,14 @@ export class Channels {
     return this.#channels.get(conversationKey(tenant, id))?.channel
   }
 
-  /** Forgets a channel that is not used. Called when a watcher leaves or an owner lets go. */
+  /** Forgets a channel that is not used. Called when a watcher leaves or an owner releases its log. */
   tidy(tenant: string, id: string): void {
     if (!this.peek(tenant, id)?.isUnused) return
     this.#channels.delete(conversationKey(tenant, id))
     this.#relay?.forget(tenant, id)
   }
 
-  /** A channel that has what is live at another node, where that can be. The returned function lets go of it. */
+  /** A channel that also carries live events of other nodes, if there is a bus. The returned function gives it up. */
   async joined(tenant: string, id: string, state: ConversationState): Promise<() => void> {
     if (!this.#relay || this.peek(tenant, id)?.isOwned || !isActivePhase(phaseOf(state))) return () => {}
     const channel = this.of(tenant, id)
@@ -230,7 +230,7 @@ export class Channels {
     for (const { tenant, channel } of this.#channels.values()) {
       const known = channel.watched()
       if (!known) continue
-      // A channel that has gone on meanwhile is polled the next time.
+      // A channel that has advanced in the meantime is polled next time.
       const look = async (): Promise<void> => {
         if (channel.watched()?.seq === known.seq) await channel.poll()
       }

@@ -8,7 +8,7 @@ import { noChildren } from '../../view/live-events.ts'
 import type { Children, PendingItem } from '../../view/view.ts'
 import { isWaiting, pendingItems } from '../../view/view-of.ts'
 
-/** How a turn stands when it cannot go on by itself. */
+/** The outcome of a turn that cannot continue by itself. */
 export type TurnOutcome<Pending = PendingItem, Output = unknown> =
   | { readonly status: 'waiting'; readonly turnId: string; readonly pending: readonly Pending[] }
   | (Ended & { readonly status: 'completed'; readonly object: Output })
@@ -27,7 +27,7 @@ type Ended = {
   readonly usage: Usage
 }
 
-/** Whether a state tells what the turn has come to: it has the turn, and all of the message that it ended with. */
+/** Whether a state contains the outcome of the turn: it has the turn, and all of its last message. */
 export function isToldBy(state: ConversationState, turnId: string): boolean {
   const turn = findTurn(state, turnId)
   return turn !== null && !(turn.end && keptMessages(turn).at(-1)?.leftOut)

@@ -267,7 +267,7 @@ export class Deliveries {
     return { type: 'failed', error: text }
   }
 
-  /** A run that does not end when its time is over goes on, but is not waited for. */
+  /** A run that ignores its time limit continues, but the delivery no longer waits for it. */
   async #run({ timeoutMs }: Subscriber, line: Line, run: (signal: AbortSignal) => unknown): Promise<void> {
     const timer = new AbortController()
     const signal = AbortSignal.any([timer.signal, this.#closing.signal])
@@ -301,7 +301,7 @@ export function typesOf(topics: readonly SubscriberTopic[]): EventType[] {
   return topics.flatMap((topic) => (topic === 'waiting' ? (['suspension', 'flow_opened'] as const) : [topic]))
 }
 
-/** What a delivery tells: `skip` where there is nothing to tell, `later` where this node does not have the topic. */
+/** What a delivery contains: `skip` if there is nothing to deliver, `later` where this node does not have the topic. */
 type ToTell = SubscriberEvent | 'skip' | 'later'
 
 /** Reads what a delivery tells of. The row has no content: the log has it, and no more of it is read than the event, the mark before it, and the one of a restored log. */
@@ -331,7 +331,7 @@ export async function subscriberEvent(
   return whole
 }
 
-/** The topics that the event is told as, the narrower first. */
+/** The topics of the event, the narrowest first. */
 function topicsOf(event: LogEvent): SubscriberTopic[] {
   if (event.type === 'suspension') return event.content.kind === 'sub_agent' ? [] : ['waiting']
   if (event.type === 'flow_opened') return isQuestion(event.content.op) ? ['waiting', 'flow_opened'] : ['flow_opened']

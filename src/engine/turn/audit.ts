@@ -50,13 +50,13 @@ export function auditAttempts({ node, ref, agent, store }: TurnContext, call: Au
     tell(attempt)
     const row = rowOf(call, attempt, agent.audit === 'full', node.redact)
     const failed = (error: unknown) => node.logger.warn('an audit row could not be written', { ...ref, error })
-    // One after the other: rows of one call are told apart by their order.
+    // One after the other: the order of rows distinguishes attempts of one call.
     writes = writes.then(() => store.putModelCall(ref.id, row)).catch(failed)
   }
   return { onAttempt, written: () => writes }
 }
 
-/** What each logger was told. A provider warns of the same setting in every call. */
+/** The warnings that each logger has received. A provider repeats the same warning in every call. */
 const warned = new WeakMap<Logger, Set<string>>()
 
 /** If a model has more warnings than this, they differ from call to call, and go only into the audit. */

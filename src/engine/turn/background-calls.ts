@@ -29,7 +29,7 @@ export function startTitle(state: ConversationState, context: TurnContext): void
 /** How much more there must be to sum up before a summary that failed is tried again. */
 const growthBeforeNextTry = 0.25
 
-/** Sums up these turns outside of the turn that goes on. */
+/** Summarises these turns outside the running turn. */
 export function startSummary(span: readonly TurnState[], lastSeq: number, context: TurnContext): void {
   const { node, ref, memory } = context
   const sinceSummary = lastSeq - (memory.latestSummary?.toSeq ?? 0)
@@ -53,7 +53,7 @@ export type Question = {
   /** The seq up to which the log is in the question. */
   readonly seen: number
   readonly reduction?: Reduction
-  /** What is taken of the answer; empty when it has nothing that is of use. */
+  /** The part of the answer that is used; empty if none is usable. */
   readonly read: (answer: string) => string
   /** The message that is logged in that case, and when there is no answer. */
   readonly onFailure: string
@@ -118,7 +118,7 @@ async function generateTitle(state: ConversationState, context: TurnContext, sig
     const { tenant, id } = context.ref
     const { snapshots, workingSets } = context.node
     if (!snapshots) return
-    // Of all that is persisted, only a title is announced first.
+    // Of these results, only a title is announced before it is persisted.
     if (!channel.isUnused) await channel.refresh()
     const workingSet = await workingSets.loadWhole(store, tenant, id)
     await snapshots.persist('on_title_generated', {
@@ -175,7 +175,7 @@ const summaryInstructions = [
 ].join(' ')
 
 /**
- * Sums up the oldest turns, beside whatever else goes on, into a summary that also stands for all before them. Any number of nodes may do
+ * Summarises the oldest turns, concurrently with other work, into a summary that also stands for all before them. Any number of nodes may do
  * so at once: the one that reaches furthest counts. When it fails nothing is lost, and it is planned again when there is a good
  * part more of it.
  */

@@ -15,7 +15,7 @@ import type { TurnContext } from './turn-context.ts'
 import { TurnTools } from './turn-tools.ts'
 import { mayCallModel } from './wait-for-account.ts'
 
-/** A conversation, the lease to work on it under, and what came with that. */
+/** A conversation, the lease to work under, and what the claim or commit already read. */
 type Assignment = Brought & {
   readonly ref: ConversationRef
   readonly agent: Agent
@@ -42,7 +42,7 @@ export async function workOnConversation(
   // Nothing is awaited where the log is known, so that a caller who asks for the turn at once finds its owner here.
   const known = parent ? null : given
   const workingSet = known?.workingSet ?? (await workingSets.loadWhole(store, tenant, id))
-  // What is known is a log whose last message opened the only turn that goes on: a fork has copied none of it.
+  // `known` is a log whose last message opened its only open turn: a fork has copied none of that.
   const forker = known ? null : fork === undefined ? await forkerOf(store, id) : forkerIn(fork)
   if (worker.isClosed) {
     await store.releaseLease(id, lease.epoch)
@@ -70,8 +70,8 @@ export async function workOnConversation(
 }
 
 /**
- * The loop: fold, decide, act, settle, commit, again. Starting a turn, going on after an answer, and recovering after a crash are all this.
- * Resolves when nothing can run any more and the conversation is let go, or when another node has taken it. Rejects when all that could run
+ * The loop: fold, decide, act, settle, commit, again. Starting a turn, continuing after an answer and recovering after a crash all run this loop.
+ * Resolves when nothing more can run and the conversation is released, or when another node has taken it. Rejects when everything that could run
  * needs tools of other nodes.
  */
 export async function drive(owner: Owner): Promise<void> {
@@ -98,7 +98,7 @@ export async function drive(owner: Owner): Promise<void> {
     const missing = owner.scopes ? await owner.scopes.missing(decision) : null
     if (missing) await owner.waitForScope(missing)
     if (missing || owner.isClosing) continue
-    // Let go only when every child agent has been started and the parent knows how this conversation ended.
+    // Park only when every child agent has been started and the parent knows how this conversation ended.
     const isComplete = !owner.children.areOwed(after)
     const parks = step.type === 'park' && isComplete
     if (events.length > 0 || parks) {
@@ -124,7 +124,7 @@ export async function drive(owner: Owner): Promise<void> {
   }
 }
 
-/** A queued turn of what is paused stays in the queue, and due. */
+/** A queued turn of a paused conversation stays queued and due. */
 async function mayBeginFurther(owner: Owner): Promise<boolean> {
   let isPaused = true
   const isAnswered = await owner.attempt('asking for pauses failed', async () => {

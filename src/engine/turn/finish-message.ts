@@ -50,7 +50,7 @@ export async function finishMessage(streamed: Streamed, context: TurnContext, si
   try {
     return await unlessAborted(judged({ ...draft, status: 'complete', calls: [] }, streamed, context), signal)
   } catch (error) {
-    // A cancel takes what the model has said; its calls are not acted on, so nothing has to be decided about them.
+    // A cancelled message keeps its text. Its calls are never run, so they need no decision.
     if (signal.aborted) return cutOff
     const { node, ref } = context
     node.logger.error('a model call failed', { ...ref, turnId: turnState.turnId, messageId, error })
@@ -156,7 +156,7 @@ function failureOf({ error }: ModelMessage): string {
   return error ? `${error.code}: ${error.message}` : 'model_failed'
 }
 
-/** A call of a message that was cut off: it is only told of, never run. */
+/** A call of a message that was cut off: it is recorded, never run. */
 function undecided({ callId, providerCallId, name, input }: ModelMessage['calls'][number]): DraftCall {
   const decisions = {
     executor: 'server',
@@ -213,7 +213,7 @@ export function regenerations(turn: TurnState): number {
   return turn.items.filter((item) => item.type === 'assistant' && item.regeneration).length
 }
 
-/** Why a turn failed, as its end tells it: a code of errors.md first. */
+/** The reason of a failed turn, as its end records it: a code of errors.md first. */
 export function failureReason(error: unknown): string {
   if (PerdureError.isInstance(error)) return `${error.code}: ${error.message}`
   return `internal_error: ${error instanceof Error ? error.message : String(error)}`

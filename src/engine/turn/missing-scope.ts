@@ -6,10 +6,10 @@ import type { NewEvent } from '../../log/events.ts'
 import { type ConversationState, findCall, findTurn } from '../../log/state.ts'
 import type { TurnContext } from './turn-context.ts'
 
-/** A turn that cannot go on, because the scope that its next step acts with cannot be rebuilt. */
+/** A turn that cannot continue, because the scope of its next step cannot be rebuilt. */
 export type MissingScope = { readonly turnId: string; readonly who: string; readonly error: unknown }
 
-/** What an owner commits when it lets go of a turn whose scope is missing, and when the turn is tried again. */
+/** What an owner commits when it releases a turn whose scope is missing, and when the turn is tried again. */
 type ScopeWait = { readonly events: readonly NewEvent[]; readonly inMs: number }
 
 /** Makes sure of the scope of each step before anything of the step is recorded: a call that has begun in the log would count as interrupted. */
@@ -22,12 +22,12 @@ export class ScopeCheck {
     this.#context = context
   }
 
-  /** When the turn was let go: for how long it is left to other processes, which may have what this one lacks. */
+  /** After the release: for how long other processes may take the turn first, because they may be able to rebuild the scope. */
   get leftForMs(): number {
     return this.#leftForMs
   }
 
-  /** Null when the scope is there that the decided step acts with, when none is needed, and when the conversation was let go meanwhile. */
+  /** Null if the scope of the decided step is available, if the step needs none, and if the conversation was released in the meantime. */
   async missing(decision: Decision): Promise<MissingScope | null> {
     this.#leaving ??= new AbortController()
     const { signal } = this.#leaving
@@ -42,7 +42,7 @@ export class ScopeCheck {
     this.#leaving?.abort()
   }
 
-  /** The log is told once. The pause doubles the time that the turn has waited; it is in the row, so that all processes together keep it. */
+  /** Logged once. The pause doubles the time that the turn has waited; it is in the row, so that all processes together keep it. */
   wait(missing: MissingScope, state: ConversationState): ScopeWait {
     const { redact, clock } = this.#context.node
     const since = findTurn(state, missing.turnId)?.scopeMissing

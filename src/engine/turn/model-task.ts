@@ -33,10 +33,10 @@ type ModelTask = {
   readonly ended: Promise<Outcome | Postponed | null>
 }
 
-/** The provider asked to wait: the turn is let go until then. */
+/** The provider asked to wait: the turn is released until then. */
 type Postponed = { readonly type: 'postponed'; readonly inMs: number }
 
-/** What the task needs of the loop: the log as it is now, and a way to have an outcome committed before it goes on. */
+/** What the task needs of the loop: the log as it is now, and a way to commit an outcome before it continues. */
 type Loop = {
   state(): ConversationState
   submit(outcome: Outcome): Promise<boolean>
@@ -349,7 +349,7 @@ export class RunningModel {
     return ended && ended.type !== 'postponed' ? ended : null
   }
 
-  /** Aborts it for a cancel: what it has said by then is the end of its message. */
+  /** Aborts it for a cancel: its message ends with the text received so far. */
   async cutOff(): Promise<Pick<CancelOutcome, 'partial'>> {
     const ended = await this.stop()
     if (ended?.type !== 'message') return {}

@@ -39,7 +39,7 @@ export type PreparedCall = {
 }
 
 /**
- * What the next model call of a turn sees; remembered, so that the prompt after it goes on from it. Rejects with `ContextOverflowError` when
+ * What the next model call of a turn sees; remembered, so that the next prompt extends it. Rejects with `ContextOverflowError` when
  * it does not fit.
  */
 export async function nextPrompt(
@@ -91,7 +91,7 @@ async function findSummary({ node, ref, memory, store }: TurnContext, signal: Ab
   return true
 }
 
-/** Compares what comes of the log: injections are made anew for each call. */
+/** Compares only the part that comes from the log: injections are made anew for each call. */
 function prefixOf(
   state: ConversationState,
   { system, model }: PreparedCall,

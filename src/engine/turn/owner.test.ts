@@ -223,7 +223,7 @@ test('a task that ends in a way it must not is told of, and ends the turn', asyn
     throw new Error('the first failure')
   }
   await drive(owner)
-  expect(told).toEqual(['error: a task ended in a way it must not'])
+  expect(told).toEqual(['error: a task failed unexpectedly'])
   expect(fields).toEqual([{ tenant: 'default', id, error }])
   expect((await store.streamEvents(id)).at(-1)).toMatchObject({
     type: 'turn_ended',
@@ -284,7 +284,7 @@ test('a conversation that was deleted, or whose store is closed, is let go', asy
   }
   unread.owner.hint(9)
   await drive(unread.owner)
-  expect([unread.owner.isLost, unread.told]).toEqual([true, ['error: letting go of a conversation']])
+  expect([unread.owner.isLost, unread.told]).toEqual([true, ['error: the store is closed: releasing a conversation']])
 })
 
 test('what others append before a commit is read first, and the commit is decided anew', async () => {

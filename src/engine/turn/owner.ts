@@ -179,8 +179,8 @@ export class Owner extends LogOwner {
   }
 
   /**
-   * One transaction: the events, the rows that go with them, the cached state, and letting go: `park` when there is nothing to do, `hand_over`
-   * for another process to go on.
+   * One transaction: the events, the rows that go with them, the cached state, and the release: `park` when there is nothing to do, `hand_over`
+   * so that another process continues.
    */
   async commit(events: readonly NewEvent[], after: ConversationState, lets: 'go_on' | LettingGo): Promise<boolean> {
     const { id } = this.#context.ref
@@ -253,7 +253,7 @@ export class Owner extends LogOwner {
     this.#detach()
   }
 
-  /** The process ends: what runs is told to stop, and the loop hands over. What returns from now on was stopped, and tells nothing. */
+  /** The process ends: running work is aborted, and the loop hands over. Results from now on are those of aborted work and are ignored. */
   override async close(): Promise<void> {
     if (this.isLost || this.#isClosing) return
     this.#isClosing = true
@@ -276,12 +276,12 @@ export class Owner extends LogOwner {
     if (isDone || this.reading.waitMs > 0) this.loseLease()
   }
 
-  /** Records that the turn waits for a scope, and lets go until it is tried again. */
+  /** Records that the turn waits for a scope, and releases it until the next try. */
   async waitForScope(missing: MissingScope): Promise<void> {
     const wait = this.scopes!.wait(missing, this.state)
     const after = withEvents(this.#workingSet, tentative(wait.events, this.state.lastSeq)).state
     if (!(await this.commit(wait.events, after, { inMs: wait.inMs }))) return
-    // Durable from here: the turn waits, and a process that can rebuild the scope goes on with it.
+    // Durable from here: the turn waits, and a process that can rebuild the scope continues it.
     this.scopes!.hasLeft(missing, wait)
     this.loseLease()
   }
@@ -339,7 +339,7 @@ export class Owner extends LogOwner {
     const { state } = this.#workingSet
     this.#workingSets.keep(tenant, id, this.#workingSet)
     if (events) this.#channel.publish(events)
-    // A watcher that began with what was known here hears of it in no other way.
+    // A watcher that began with this node's state learns of it in no other way.
     else this.#channel.hint(state.lastSeq)
     this.#running.abortEnded(state)
     this.#model.stopUnlessFor(openTurn(state)?.turnId ?? null)
@@ -375,11 +375,11 @@ export class Owner extends LogOwner {
     if (!PerdureError.isInstance(error) || error.code !== 'store_closed') return super.storeFailed(error, what)
     const { node, ref } = this.#context
     this.reading.hasFailed(error)
-    node.logger.error('letting go of a conversation', { ...ref, error })
+    node.logger.error('the store is closed: releasing a conversation', { ...ref, error })
     this.loseLease()
   }
 
-  /** The store will never take it (too large, not JSON): the turn fails truthfully. Where it takes nothing at all, the conversation is let go. */
+  /** The store will never accept it (too large, not JSON): the turn fails and says so. If the store accepts not even that, the conversation is released. */
   #refused(error: PerdureError): void {
     const { node, ref } = this.#context
     const isOver = error.code === 'store_closed' || error.code === 'conversation_not_found'
@@ -392,7 +392,7 @@ export class Owner extends LogOwner {
 
   #crashed(error: unknown): void {
     const { node, ref } = this.#context
-    node.logger.error('a task ended in a way it must not', { ...ref, error })
+    node.logger.error('a task failed unexpectedly', { ...ref, error })
     this.#model.forget()
     const turn = openTurn(this.state)
     if (turn) this.#take({ type: 'end', turnId: turn.turnId, status: 'failed', reason: 'internal_error' })

@@ -40,7 +40,7 @@ export class PendingOutcomes {
     return this.#entries.map(({ outcome }) => outcome)
   }
 
-  /** `settled` is told whether it got into the log. */
+  /** `settled` receives whether the outcome was committed. */
   add(outcome: Outcome, settled?: (isCommitted: boolean) => void): void {
     const redacted = redactOutcome(outcome, this.#redact)
     this.#entries.push(settled ? { outcome: redacted, settled } : { outcome: redacted })
@@ -226,7 +226,7 @@ function interruptedEvents(state: ConversationState, callId: string): NewEvent[]
   return [onInterrupted(found.call, found.turn)]
 }
 
-/** How an owner lets go of its conversation: `park` when there is nothing to do, `hand_over` for another process to go on, or for some process after a pause. */
+/** How an owner releases its conversation: `park` when there is nothing to do, `hand_over` so that another process continues, or any process after a pause. */
 export type LettingGo = 'park' | 'hand_over' | { readonly inMs: number }
 
 export function lettingGo(how: LettingGo): Pick<Change, 'wakeAt' | 'lease'> {
@@ -237,7 +237,7 @@ export function lettingGo(how: LettingGo): Pick<Change, 'wakeAt' | 'lease'> {
 type LifecycleSnapshot = {
   /** Must be called when the commit is durable. */
   persist(workingSet: WorkingSet): Promise<void>
-  /** Must be called in any case: until then the channel holds back what was committed. */
+  /** Must be called in any case: until then the channel holds back the committed events. */
   announce(): void
 }
 

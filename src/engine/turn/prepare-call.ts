@@ -22,7 +22,7 @@ type Preparing = { readonly redact: Redact; readonly offered?: readonly string[]
 type CallableTool = Exclude<Tool, { executor: 'provider' }>
 
 /**
- * Takes the decisions about a call that are taken once. A call that cannot be made gets a result the model can read. `args` is what the model
+ * Makes the decisions about a call that are made once. A call that cannot be made gets a result the model can read. `args` is what the model
  * passed, not what the schema made of it: `runTool` applies the schema again. Never rejects.
  */
 export async function prepareCall(
@@ -93,7 +93,7 @@ function available(tools: ToolSet, offered: readonly string[] | undefined): stri
   return names.length > 0 ? `available: ${names.join(', ')}` : 'none are available'
 }
 
-/** Models make names up; one that providers refuse must not come back to them in every later prompt. */
+/** Models invent names; one that providers refuse must not appear in every later prompt. */
 function usableName(name: string): string {
   return name.replaceAll(/[^a-zA-Z0-9_-]/g, '_').slice(0, 64) || 'unknown'
 }
@@ -156,14 +156,14 @@ function descriptionOf(tool: CallableTool, args: unknown, redact: Redact): strin
 
 const maxShownArgs = 8_192
 
-/** As much of arguments that are too large as tells what they were, with a note of what was left out. */
+/** The beginning of arguments that are too large, with a note of the full size. */
 function shorten(text: string): string {
   if (text.length <= maxShownArgs) return text
   const note = ` ... (${text.length} characters in all)`
   return text.slice(0, maxShownArgs - note.length).toWellFormed() + note
 }
 
-/** Tools as a model is told about them. `provider` is that of the model, for provider-run tools that do not name theirs. */
+/** Tools as they are described to a model. `provider` is that of the model, for provider-run tools that do not name theirs. */
 export function modelTools(tools: readonly Tool[], provider = 'provider'): ModelTool[] {
   return tools.map((tool) => {
     const { name, description, providerTool, modelOptions } = tool

@@ -78,7 +78,7 @@ export class StateUpdates {
     const { hookTimeoutMs } = agent
     try {
       const update = updateState(definition, state.appState?.values, updates, where)
-      // Schemas may be asynchronous, and nothing else of the conversation goes on meanwhile.
+      // Schemas may be asynchronous; the rest of the conversation waits for them.
       const { patch } = await withTimeout(update, hookTimeoutMs, node.clock, () => {
         throw new StateRefusedError(`it could not be checked within ${hookTimeoutMs} ms`)
       })

@@ -171,9 +171,9 @@ function plainJson(payload: unknown): Json {
 export type RunToolOptions = {
   /** Null: as long as it takes. */
   readonly timeoutMs: number | null
-  /** Aborted when the turn is cancelled. The tool is told, and waited for. */
+  /** Aborted when the turn is cancelled. The tool gets the signal, and the turn waits for it. */
   readonly signal: AbortSignal
-  /** Asked when nothing else is left to wait for; false: it must not begin. Default: it may. */
+  /** Called last before the tool begins; false: it must not begin. Default: it may. */
   readonly mayStart?: () => Promise<boolean>
   readonly clock: Clock
 }

@@ -9,13 +9,13 @@ const weightOfInvalid = 10
 const mostBeingSent = 100
 
 export type MessageBound = {
-  /** Why the server is let go; null while it is not. */
+  /** Why the server was disconnected; null while it is connected. */
   readonly excess: string | null
   /** A message could not be read. */
   invalid(): void
 }
 
-/** Counts what comes over a transport that is not yet connected. Past a bound nothing more is heard, and `onExcess` is called once. */
+/** Counts what comes over a transport that is not yet connected. Beyond a bound, messages are ignored, and `onExcess` is called once. */
 export function boundMessages(transport: Transport, onExcess: () => void): MessageBound {
   let [left, countedAt, beingSent, expected] = [mostAtOnce, Date.now(), 0, 0]
   let excess: Error | null = null

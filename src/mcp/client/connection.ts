@@ -86,7 +86,7 @@ export class McpConnection {
     const { name, connectTimeoutMs, onToolsChanged } = this.#options
     const waitMs = this.#retryAt - Date.now()
     if (waitMs > 0)
-      throw new McpServerError(name, `cannot be reached: ${this.#problem}; it is tried again in ${waitMs} ms`)
+      throw new McpServerError(name, `cannot be reached: ${this.#problem}; the next attempt is in ${waitMs} ms`)
     // Not a failure of the server.
     const { Client } = await loadClient()
     try {
@@ -129,7 +129,7 @@ export class McpConnection {
       if (PerdureError.isInstance(error)) throw error
       this.#lost(this.quoted(error))
       const inMs = Math.max(0, this.#retryAt - Date.now())
-      throw new McpServerError(name, `cannot be reached: ${this.#problem}; it is tried again in ${inMs} ms`)
+      throw new McpServerError(name, `cannot be reached: ${this.#problem}; the next attempt is in ${inMs} ms`)
     }
   }
 
@@ -152,13 +152,13 @@ export class McpConnection {
     this.#failures += 1
   }
 
-  /** The error to tell. A server that refuses is alive; one that fails in any other way is let go, unless other calls still wait for it. */
+  /** The error to report. A server that refuses is alive; one that fails in any other way is disconnected, unless other calls still wait for it. */
   async #failed(client: Client, error: unknown, mayAct: boolean): Promise<unknown> {
     const { name } = this.#options
     if (PerdureError.isInstance(error)) return error
     const { ProtocolError, SdkError, SdkErrorCode } = await loadClient()
     const isOurs = this.#client === client
-    // One that was let go is not to blame itself.
+    // A connection that this side closed is not at fault.
     const said = isOurs || !this.#problem ? this.quoted(error) : this.#problem
     if (error instanceof ProtocolError) {
       const isRefusal = refusals.has(error.code)

@@ -1,7 +1,7 @@
 import type { Json, JsonObject } from '../../base/json.ts'
 import type { ToolAnswer, ToolQuestionAttributes } from '../../define/tool-question.ts'
 
-/** What a server asks for before it goes on with a call. */
+/** What a server asks for before it continues a call. */
 export type InputRequired = {
   readonly inputRequests?: { readonly [key: string]: unknown }
   readonly requestState?: string
@@ -13,7 +13,7 @@ type Asked = { readonly key: string; readonly mode: 'form' | 'url' }
 
 type Question = Pick<Required<ToolQuestionAttributes>, 'prompt' | 'schema' | 'state'>
 
-/** The members of a call that go on with an earlier one. */
+/** The members of a call that continues an earlier one. */
 export type Continuation = {
   readonly requestState?: string
   readonly inputResponses?: { readonly [key: string]: unknown }

@@ -125,7 +125,7 @@ function toListed(definition: ServerTool, name: string): ListedTool {
     inputSchema: inputSchema as JsonObject,
     isReadOnly,
     isIdempotent: isReadOnly || idempotentHint === true,
-    // The protocol says so where the server says nothing.
+    // The default of the protocol, if the server says nothing.
     isDestructive: !isReadOnly && destructiveHint !== false,
     definition,
   }

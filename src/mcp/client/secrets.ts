@@ -6,11 +6,11 @@ const mostKnown = 200
 /** What is nested deeper is never recorded. */
 const mostLevels = 500
 
-/** Takes what a server was given as headers, environment or address out of what it says. */
+/** Removes the headers, environment and address that a server was given from its texts. */
 export class Secrets {
   /** The ones that were given last come last. */
   readonly #known = new Set<string>()
-  /** A secret may be a part of another, and what is left of that one must not show. */
+  /** A secret may be part of another; the rest of the longer one must not show. */
   #longestFirst: readonly string[] = []
 
   /** Each value, and each long word in it: `Bearer abc` is also told as `abc`. */

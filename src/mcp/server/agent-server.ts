@@ -32,7 +32,7 @@ export async function agentServer(caller: ServedCaller, era: 'legacy' | 'modern'
         type: 'string',
         minLength: 1,
         maxLength: 255,
-        description: 'The id of a conversation to go on with, from an earlier result. Default: a new one',
+        description: 'The id of a conversation to continue, from an earlier result. Default: a new one',
       },
     },
     required: ['message'],
@@ -46,7 +46,7 @@ export async function agentServer(caller: ServedCaller, era: 'legacy' | 'modern'
         if (typeof given === 'string') return await goOn(agent, caller, given, ctx, era)
         const id = args.conversation ?? uuidV7()
         const { turnId } = await caller.client.conversation(id, { agent }).send(args.message)
-        // Durable from here: the turn goes on, also where this call ends before it.
+        // Durable from here: the turn continues, even if this call ends before it.
         return await resultOf(agent, caller, { id, turnId }, new Set(), ctx, era)
       }),
     )
@@ -102,7 +102,7 @@ const reserved = new Set(['list_waiting', 'answer_waiting'])
 type Place = { readonly id: string; readonly turnId: string }
 type Result = CallToolResult | InputRequiredResult
 
-/** What comes back with the answers: where they belong. The signature says that this server asked. */
+/** Returned by the client with its answers: where they belong. The signature shows that this server asked. */
 type State = Place & { readonly agent: string; readonly keys: readonly string[] }
 
 async function goOn(agent: string, caller: ServedCaller, given: string, ctx: ServerContext, era: Era): Promise<Result> {

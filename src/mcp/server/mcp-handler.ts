@@ -28,7 +28,7 @@ export type McpHandlerOptions = Pick<
 
 /** Handles web `Request`s of MCP clients. Never rejects. */
 export type McpHandler = ((request: Request) => Promise<Response>) & {
-  /** Ends the streams. Turns go on. */
+  /** Ends the streams. Turns continue. */
   close(): Promise<void>
 }
 

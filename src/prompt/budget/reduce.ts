@@ -63,7 +63,7 @@ function withLateSummary({ state, reduction, latest }: ReduceInput): Reduction {
 export function withStubs(reduction: Reduction, { state, settings, tools }: ReduceInput): Reduction {
   const retentionOf = (name: string): Retention => tools.get(name)?.retention ?? settings.retention
   const stubbed = stubbedCalls(visibleTurns(state.turns, reduction), retentionOf)
-  // A stub stays a stub: a result that came back would shift everything after it.
+  // A stub stays a stub: restoring its result would shift everything after it.
   return { ...reduction, stubbed: new Map([...stubbed, ...reduction.stubbed]) }
 }
 

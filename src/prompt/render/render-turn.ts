@@ -163,7 +163,7 @@ const heading =
   'The user has replaced an earlier attempt from here on, and its messages are withdrawn. What its tool calls did still stands. They were:'
 const advice = 'Take these results as given, and repeat such a call only if the message below asks for that.'
 
-/** How much is told of the arguments and of the end of each call, tried in this order until everything fits. */
+/** How much of the arguments and the result of each call is shown, tried in this order until everything fits. */
 const lengths = [4_000, 1_000, 200, 50]
 const mostCharacters = 40_000
 

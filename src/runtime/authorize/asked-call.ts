@@ -53,7 +53,7 @@ const unreadableLog: ReadonlySet<ErrorCode> = new Set([
   'not_a_conversation' as const,
 ])
 
-/** Of a call that the state of the log has no more, only the row is left, and only its end can be told. */
+/** A call that the folded state no longer has is described by its row, which only says how it ended. */
 async function endedCall({ id, store }: CallPlace, ref: ReadCallRef): Promise<AuthorizedCall | null> {
   const row = await store.getToolCall(ref.callId)
   const within = (await childOfCall(store, id, { ...ref, conversationId: null })) ?? id

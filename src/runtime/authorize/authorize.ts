@@ -40,7 +40,7 @@ export type AuthorizeRequest = {
   readonly action: AuthorizeAction
   /** Null where there is none, and for `list`. For a child agent it is the conversation that callers talk to. */
   readonly conversation: ConversationRecord | null
-  /** The call that is answered or listed, where the action is about one that waits. */
+  /** The waiting call that is answered or listed, if the action is about one. */
   readonly call?: AuthorizedCall
 }
 

@@ -26,7 +26,7 @@ type Guarded<Handle> = {
   readonly absent: Handle
 }
 
-/** What may be done to a conversation of which only a snapshot is left: the handle asks whose that is. */
+/** Actions that also apply to a conversation that exists only as a snapshot: the handle asks for the owner in it. */
 const mayRestore: ReadonlySet<AuthorizeAction> = new Set(['continue', 'delete'])
 
 /** `isNew`: a message must not be added to a conversation that another caller has opened since. */
@@ -54,7 +54,7 @@ export function authorizedConversation(
     }
   }
 
-  /** What took long is told only if it may still be read. */
+  /** The result of a long wait is returned only if the caller may still read it. */
   const waited = async (run: (handle: Conversation) => Promise<TurnOutcome>, turnId: string): Promise<TurnOutcome> => {
     try {
       if (!(await gate.shows('read', id))) return await run(absent)
@@ -180,7 +180,7 @@ export function authorizedSession({ gate, forks }: Guard, id: string, handleOf: 
   const ask = async <T>(action: AuthorizeAction, run: (handle: FlowSession<unknown>) => Promise<T>): Promise<T> =>
     run((await (action === 'delete' ? gate.allows(action, id) : gate.shows(action, id))) ? open : absent)
 
-  /** For verbs that resolve when the session next waits: what took long is told only if it may still be read. */
+  /** For verbs that resolve when the session next waits: the result is returned only if the caller may still read it. */
   const waited = async <T>(action: AuthorizeAction, run: (handle: FlowSession<unknown>) => Promise<T>): Promise<T> => {
     if (!(await gate.shows(action, id))) return run(absent)
     const from = gate.clock.now()
@@ -228,7 +228,7 @@ function editedIn(options: unknown): unknown {
 
 /**
  * The events of a conversation that may have been opened after it was asked for, or deleted and opened again: before the first of each log it is asked whose that is.
- * Ends where it is another's; where nothing was told yet, what is hidden looks like nothing.
+ * Ends when the conversation is hidden from the caller. Before the first event, a hidden conversation looks like a missing one.
  */
 async function* untilOthers(
   gate: Gate,

@@ -19,7 +19,7 @@ import { type Cursors, type JudgedPage, judgedPage, type ListItem } from './judg
 /** The verbs of one identity, and what guards them. */
 export type VerbsToGuard = {
   readonly open: Verbs
-  /** The same verbs in a tenant that has nothing. What is not allowed is done here, so that it looks the same. */
+  /** The same verbs in an empty tenant. A refused verb runs here, so that it looks as if nothing existed. */
   readonly absent: Verbs
   readonly conversationOf: ConversationOf
   readonly gate: Gate
@@ -78,7 +78,7 @@ export function authorizedVerbs({ open, absent, conversationOf, gate, cursors }:
   }
 
   const isReadable = (record: ListedConversation): Promise<boolean> => gate.reads(listedRow(record))
-  /** A list may name what the caller may not read; then it tells no word of it, and not how much there is. */
+  /** A list may name items that the caller may not read; it then shows neither their words nor their token counts. */
   const withoutHiddenMessages = (rows: ListedConversation[]): Promise<ListedConversation[]> =>
     Promise.all(
       rows.map(async (row) => {

@@ -11,7 +11,7 @@ import type { TenantStore } from '../../store/store.ts'
 import type { AboutCall } from './asked-call.ts'
 import type { Authorize, AuthorizeAction, AuthorizedCall, AuthorizeVerdict } from './authorize.ts'
 
-/** How often an open stream asks whether it may go on. */
+/** How often an open stream asks whether it may continue. */
 export const recheckMs = 30_000
 
 /** How long `authorize` is waited for. */
@@ -138,7 +138,7 @@ export class Gate {
     }
   }
 
-  /** The conversation that callers talk to. Of a child agent whose parent is gone, the topmost that is left. */
+  /** The conversation that callers talk to. For a child agent whose parent was deleted: the topmost ancestor that exists. */
   async #rootOf(id: string): Promise<ConversationRecord | null> {
     const store = this.#parts.store()
     const parent = await callOfChild(store, id)
@@ -146,7 +146,7 @@ export class Gate {
     return above ?? readRecord(store, id)
   }
 
-  /** Nothing of a call in another conversation is told. */
+  /** A call in another conversation is not described. */
   async #rowIn(callId: string, root: ConversationRecord | null): Promise<AuthorizedCall | null> {
     const row = root && isId(callId) ? await this.#parts.store().getToolCall(callId) : null
     if (!row || (await this.#rootOf(row.conversationId))?.id !== root?.id) return null

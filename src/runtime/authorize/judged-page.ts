@@ -11,7 +11,7 @@ export type JudgedPage<Item> = Item[] & {
 /** Something that a list has: a conversation or session by its id, what waits by that of its call. */
 export type ListItem = { readonly id: string } | { readonly callId: string }
 
-/** What the store takes as `before` for what comes after an item. */
+/** The `before` of the store for the items after a given one. */
 export function placeOf(item: ListItem): string {
   return 'callId' in item ? item.callId : item.id
 }

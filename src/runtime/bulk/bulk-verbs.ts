@@ -27,7 +27,7 @@ export type Bulk = {
    */
   count(request: BulkRequest): Promise<BulkCount>
   /**
-   * Starts a job. Durable when it resolves: a process that works goes on with it, whichever dies. It is for conversations that exist now, and for turns and
+   * Starts a job. Durable when it resolves: any working process continues it if another dies. It is for conversations that exist now, and for turns and
    * quarantines that began before.
    */
   start(request: BulkStart): Promise<BulkJob>

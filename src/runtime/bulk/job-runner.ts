@@ -27,7 +27,7 @@ import { asJson, type BulkReport, reportOf, type SkipReason, specOf, storeFilter
 const batchSize = 8
 /** If a batch takes longer than this many leases of a conversation, two processes may do it at once, which changes nothing. */
 const leasesPerBatch = 3
-/** How often jobs are looked for that another process has started, or has let go of, in polls of the worker. */
+/** How often this process looks for jobs that another process has started or released, in polls of the worker. */
 const pollsPerLook = 20
 /** If this many processes in a row let the lease of a job lapse, the job has probably killed them. */
 const mostLapses = 5
@@ -89,7 +89,7 @@ export class JobRunner {
       try {
         for (let job = await this.#claim(); job; job = await this.#claim()) await this.#run(job)
       } catch (error) {
-        this.#runtime.node.warnOfStore('a bulk job is interrupted; it goes on later', { error })
+        this.#runtime.node.warnOfStore('a bulk job was interrupted; it continues later', { error })
       }
     }
   }
@@ -119,7 +119,7 @@ export class JobRunner {
       await settle({ leaseMs: null, end: 'stopped' })
       return
     }
-    /** Whether the job goes on, which it does not where another process has it or a person has stopped it. */
+    /** Whether the job continues here: false if another process has it or a person has stopped it. */
     const recorded = async (): Promise<boolean> => {
       const told = await settle({ leaseMs })
       if (told === 'stopping') await settle({ leaseMs: null, end: 'stopped' })

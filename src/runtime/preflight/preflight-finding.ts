@@ -1,7 +1,7 @@
 /** Something in an open conversation or session that this process's code cannot continue as it began. */
 export type PreflightFinding = {
   readonly kind: PreflightKind
-  /** `error`: it will fail, wait or be refused. `warning`: it goes on, but look at it. */
+  /** `error`: it will fail, wait or be refused. `warning`: it continues, but look at it. */
   readonly level: 'error' | 'warning'
   readonly tenant: string
   /** The conversation or the session. */

@@ -28,7 +28,7 @@ export type PreflightOptions = {
   readonly migrateState?: boolean
 }
 
-/** A page of what was found. `checked`: how many conversations and sessions. `after`: continue there; null at the end. */
+/** A page of findings. `checked`: how many conversations and sessions. `after`: continue there; null at the end. */
 export type PreflightPage = {
   readonly findings: readonly PreflightFinding[]
   readonly checked: number
@@ -129,7 +129,7 @@ async function listed(
     return await store.listConversations(before === null ? page : { ...page, before })
   } catch (error) {
     const isGone = before !== null && PerdureError.isInstance(error) && error.code === 'conversation_not_found'
-    // Deleted since. What was checked is checked again, and nothing is left out.
+    // Deleted since. Some rows are checked twice, and none is skipped.
     if (isGone) return store.listConversations(page)
     throw error
   }

@@ -84,7 +84,7 @@ export function readExplainRange(given: ExplainRange | undefined): Required<Expl
   return { after, limit }
 }
 
-/** What a state has of the events from `after` to `last`, what is not over, and what came later in the place of such events. */
+/** The parts of a state that come from the events `after` to `last`, that are still open, or that replaced such events later. */
 function about(state: ConversationState, after: number, last: number): ConversationState {
   const turns = state.turns
     .filter(({ end, firstSeq, replaced }) => !end || (end.seq > after && (firstSeq <= last || replaced)))

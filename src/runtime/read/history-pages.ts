@@ -115,7 +115,7 @@ export class PageNotes {
     return { ...page, events: others }
   }
 
-  /** Lets go of what comes after an event that this version does not know. */
+  /** Drops the events after one that this version does not know. */
   endAt(seq: number): void {
     this.#notes = this.#notes.filter((note) => note.seq < seq)
     if (this.#leftOut >= seq) this.#leftOut = 0

@@ -23,7 +23,7 @@ export type HistoryPage = {
   readonly notesLeftOut?: number
   /** Pass it to get the page before this one; null when there is none. */
   readonly before: number | null
-  /** Where the log goes on with an event that this version does not know: the page ends before it. Absent where all was read. */
+  /** An event that this version does not know: the page ends before it. Absent if everything was read. */
   readonly unknownEvent?: UnknownEvent
 }
 
@@ -37,7 +37,7 @@ export type HistoryOptions = {
   readonly maxBytes?: number
 }
 
-/** A turn with what was said in it, each by its place in the log and by the key it was sent with. */
+/** A turn with its messages, each with its place in the log and the key it was sent with. */
 export type TurnRecord = {
   readonly turn: TurnState
   readonly said: readonly Said[]
@@ -155,7 +155,7 @@ function beginningOf(turnId: string, { conversationId, at }: LogEvent): LogEvent
   return { conversationId, seq: 0, at, type: 'user_msg', content }
 }
 
-/** Where a single message is larger than the page: the beginnings of what is long, the oldest first, but of the message itself last. */
+/** For a message larger than the page: shortens long values to their beginnings, the oldest first and the message itself last. */
 function within(events: readonly LogEvent[], maxBytes: number): readonly LogEvent[] {
   let weight = events.reduce((sum, event) => sum + weightOf(event.content), 0)
   if (weight <= maxBytes) return events

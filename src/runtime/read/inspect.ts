@@ -50,7 +50,7 @@ export type Inspection = {
 /** What processes make of a conversation or session. `paused`: since when no process takes it. */
 export type InspectedWork = Omit<WorkRow, 'tenant' | 'id'> & { readonly paused: { readonly at: number } | null }
 
-/** What of this node and the store is told beside the log. */
+/** The facts of this node and the store that are shown beside the log. */
 type Seen = {
   readonly nodes?: Nodes | undefined
   readonly pauses?: KnownPauses
@@ -128,7 +128,7 @@ async function* pieces(
   yield first
   for (let [from, last] = [first.byteLength, first.byteLength]; last === pieceBytes; from += last) {
     const next = await read(from)
-    // It was deleted meanwhile: what was sent is not all of it.
+    // It was deleted during the export: the part that was sent is incomplete.
     if (!next) throw new Error('the file is gone')
     if (next.bytes.byteLength > 0) yield next.bytes
     last = next.bytes.byteLength

@@ -21,7 +21,7 @@ import { type PausedSince, withPauses } from './paused-rows.ts'
 
 export type { LastMessage } from '../../log/fsm-state.ts'
 
-/** What a list tells of a conversation or a session. */
+/** The list entry of a conversation or a session. */
 export type ListedConversation = Omit<ConversationRecord, 'status'> & {
   readonly status: ListStatus
   /** The beginning of its newest message as of the last time that it came to rest; null where there is none, or the caller may not read it. */
@@ -138,7 +138,7 @@ export async function lineageOf(
   const { limit = Number.MAX_SAFE_INTEGER } = readOptions('options', options, ['limit'])
   checkWhole('limit', limit, 1)
   const lineage: { id: string; at: number }[] = []
-  // Under a name that was deleted and given again, a line could come back to itself.
+  // An id that was deleted and used again could make a lineage circular.
   const seen = new Set([id])
   for (let parent = await parentOf(store, id); parent && !seen.has(parent.id); ) {
     lineage.push(parent)
@@ -254,7 +254,7 @@ export type SessionFilter = Page & {
   readonly text?: string
 }
 
-/** What a list tells of a session. */
+/** The list entry of a session. */
 export type ListedSession = Pick<
   ListedConversation,
   | 'id'

@@ -30,9 +30,9 @@ export type HistoryRead = {
  */
 export type PageEnd = {
   readonly seq: number | undefined
-  /** Of this turn only what came before is meant. */
+  /** Only the part of this turn before the given message counts. */
   readonly turnId: string | null
-  /** A message of the model is there: of no turn is more meant than what came before it. */
+  /** That place is a message of the model: of every turn, only the part before it counts. */
   readonly isOfModel: boolean
 }
 
@@ -59,7 +59,7 @@ export async function readHistory(store: TenantStore, id: string, range: History
   const begun = starts.filter(({ seq }) => seq >= first.seq).map(({ turnId }) => turnId)
   const page = {
     events: shown,
-    // A page that begins with a message of the model has what comes after it of every turn.
+    // A page that begins with a message of the model contains the later part of every turn.
     turnIds: first.isOfModel ? turnsIn(shown) : begun,
     previous: previous?.turnId ?? null,
     before: isWhole && !isCut && first.seq === starts[0]?.seq ? null : first.seq,
@@ -113,7 +113,7 @@ async function readBack(store: TenantStore, id: string, { before, limit, maxByte
 
 type First = { readonly seq: number; readonly isOfModel: boolean }
 
-/** What comes before a message of the model may be its mark, so it must have been read. */
+/** The event before a message of the model may be its mark, so it must have been read. */
 function mayBegin(event: LogEvent, index: number): boolean {
   return event.type === 'user_msg' || (event.type === 'assistant_msg' && (index > 0 || event.seq === 1))
 }
@@ -146,7 +146,7 @@ function cutFor(events: readonly LogEvent[], maxBytes: number): First | null {
   return weight > maxBytes ? (atTurn ?? within ?? anywhere) : null
 }
 
-/** Whether the turn of that message is what goes on next: then no other turn was under way when it came. */
+/** Whether the turn of that message continues next: then no other turn was open at that message. */
 function isTakenUp(events: readonly LogEvent[], index: number): boolean {
   const { turnId } = (events[index] as Extract<LogEvent, { type: 'user_msg' }>).content
   let next = index + 1
@@ -154,7 +154,7 @@ function isTakenUp(events: readonly LogEvent[], index: number): boolean {
   return (events[next]?.content as { readonly turnId?: string } | undefined)?.turnId === turnId
 }
 
-/** A turn that was queued ends after later ones have begun: what is left of the page's turns is read on from there. */
+/** A queued turn ends after later ones have begun: the rest of the page's turns is read from there. */
 async function readRest(
   store: TenantStore,
   id: string,
@@ -173,7 +173,7 @@ async function readRest(
   return { ...page, events: shown, turnIds: turnsIn(shown), previous: null, before: cut.seq }
 }
 
-/** Gathers what there is of the turns of a page from `before` on. */
+/** Gathers the remaining events of a page's turns, from `before` on. */
 class RestOfTurns {
   readonly #about: TurnEvents
   readonly #open: Set<string>
@@ -200,7 +200,7 @@ class RestOfTurns {
     return this.#gathered.events
   }
 
-  /** Where the page has to begin, for what was left out of it meanwhile. */
+  /** Where the page must begin, given the events that were left out of it. */
   get cut(): First | null {
     return this.#cut
   }
@@ -219,12 +219,12 @@ class RestOfTurns {
 
   #isMeant(event: LogEvent): boolean {
     const { end, previous } = this.#page
-    // The turn before the page has to be over for the next to be open.
+    // The turn before the page must have ended before the next one opens.
     if (event.type === 'turn_ended' && event.content.turnId === previous) return true
     if (!this.#about.has(event)) return false
     if (event.type === 'turn_ended') this.#open.delete(event.content.turnId)
     const isPastEnd = event.seq >= this.#before && isMessage(event) && event.content.turnId === end.turnId
-    // Its calls have ended by the time the model goes on.
+    // Its calls have ended before the next message of the model.
     if (isPastEnd && event.type === 'assistant_msg') this.#open.delete(event.content.turnId)
     return !isPastEnd
   }

@@ -12,7 +12,7 @@ import type { EventPlace, EventRange, TenantStore } from '../../store/store.ts'
 import type { FlowRecord, RecordOptions } from '../flow-session.ts'
 import { pageBytes } from './history.ts'
 
-/** A page of a record: what was left out of the outcomes on it is read again. */
+/** A page of a record: shortened outcomes on it are read again in full. */
 export async function readRecord(
   store: TenantStore,
   id: string,

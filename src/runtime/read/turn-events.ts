@@ -48,7 +48,7 @@ function* renumbered(events: Iterable<LogEvent>, from: number): Generator<LogEve
   }
 }
 
-/** What an event takes, with what was left out of it. */
+/** The size of an event, including its omitted parts. */
 export function sizeOf({ content }: LogEvent): number {
   return weightOf(content) + ((content as { readonly leftOut?: number }).leftOut ?? 0)
 }
@@ -78,7 +78,7 @@ export class GatheredEvents {
     return this.#sizes > this.#maxBytes
   }
 
-  /** Adds what comes before. Where that has an event that is not known, what comes after it cannot be understood, and is let go of. */
+  /** Adds earlier events. If one of them is unknown, the events after it cannot be interpreted and are dropped. */
   addBefore(page: EventPage): UnknownEvent | null {
     const { known, unknownEvent } = knownPart([...page.events])
     if (unknownEvent) this.keepOnly([])

@@ -41,8 +41,8 @@ type Watched = {
 }
 
 /**
- * Snapshot and tail, without gap or repeat. A log that a later version has written to is told up to there, then `EventUnknownError`. Ends when the signal or the runtime says so. A reader that is too slow is dropped with
- * `WatcherLaggedError`, which says where to go on.
+ * Snapshot and tail, without gap or repeat. A log that a later version has written to is followed up to that event, then `EventUnknownError`. Ends when the signal or the runtime says so. A reader that is too slow is dropped with
+ * `WatcherLaggedError`, which says where to continue.
  */
 export async function* watch(watched: Watched, given?: WatchOptions): AsyncGenerator<WatchEvent, void, void> {
   for await (const { event } of watchWithMore(watched, given)) yield event
@@ -73,7 +73,7 @@ async function* watchWithMore(watched: Watched, given?: WatchOptions): AsyncGene
       // Without the text that another node is writing, it would vanish for a reader who comes from there.
       await channel.liveKnown()
       await children.read(channel.state ?? state)
-      // What was read meanwhile may be what nothing can be followed past. The channel has no view then.
+      // An event that ends the watch may have been read by now. The channel has no view then.
       buffer.throwIfFailed()
     } catch (error) {
       // Nothing can be followed past such an event, but what is before it can be shown.
@@ -81,7 +81,7 @@ async function* watchWithMore(watched: Watched, given?: WatchOptions): AsyncGene
         yield { event: await readableSnapshot(store, id), hasMore: false }
       throw error
     }
-    // From here to the next await nothing can come between the view and what was buffered after it.
+    // From here to the next await, no event can slip between the view and the buffer after it.
     const view = children.begin(channel.view())
     buffer.startAt(view.seq)
     if (after === undefined) yield { event: { type: 'snapshot', view }, hasMore: false }
@@ -90,7 +90,7 @@ async function* watchWithMore(watched: Watched, given?: WatchOptions): AsyncGene
       const missed = pagesAfter(store, id, { after, before: view.seq + 1 })
       let isFirst = true
       for await (const { events } of shownPages(store, id, missed)) {
-        // The reader takes its time. A log that has the name of one that was deleted meanwhile is told from its own beginning.
+        // The reader is slow. A new log under the id of a deleted one is followed from its own beginning.
         if (!isFirst && end.at !== null && !(await isStillThere(store, id, { seq: end.seq, at: end.at }))) break
         isFirst = false
         for (const event of events) yield { event, hasMore: false }
@@ -249,7 +249,7 @@ class WatchedChildren {
   readonly #tree: ChildTree
   readonly #tell: (event: LiveEvent) => void
   readonly #stopListening: () => void
-  /** What the watcher was told last; null before its first view. */
+  /** The view that the watcher received last; null before the first. */
   #told: string | null = null
 
   constructor(channel: Channel, channels: Channels, tenant: string, tell: (event: LiveEvent) => void) {

@@ -76,7 +76,7 @@ export const noAnswers: GivenAnswers = { late: [], answered: new Set() }
 type Asked = { readonly callId: string; readonly round: number; readonly kind: SuspensionKind | null }
 
 /**
- * Answers every open interrupt. A late answer is not an error: the events tell how the call was answered instead. A
+ * Answers every open interrupt. A late answer is not an error: the events show how the call was answered instead. A
  * repeated run is not late, because the run is part of the key.
  */
 export async function answerInterrupts(answering: Answering, resume: readonly ResumeEntry[]): Promise<GivenAnswers> {

@@ -7,7 +7,7 @@ type SentText = { readonly kind: UiText['kind']; readonly messageId: string; tex
 type SentCall = { readonly input: Json; hasEnded: boolean }
 
 /**
- * What one client has of a turn. Calls are sent once they are in the log, and client tools once the client may run them: the end of a call tells clients to run it.
+ * The part of a turn that one client has received. Calls are sent once they are in the log, and client tools once the client may run them: the end of a call tells clients to run it.
  */
 export class SentTurn {
   readonly #texts = new Map<string, SentText>()

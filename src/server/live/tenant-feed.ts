@@ -7,7 +7,7 @@ import type { ChangedRow, TenantChanges } from '../../runtime/read/tenant-change
 import type { ConversationRecord } from '../../store/records.ts'
 import { listEntry, sessionEntry } from '../routes/pages.ts'
 
-/** Changes of a conversation that come within this time are told once. */
+/** Changes of a conversation within this time are sent as one. */
 const collectMs = 50
 const rowsAtOnce = 500
 /** What hints missed is looked for this often, that far back. */
@@ -34,7 +34,7 @@ export type FeedPlace = { readonly at: number; readonly feed: string; readonly i
 
 /**
  * The changes of one tenant, shared by all its clients on this server: each row is read and encoded once. Clients keep only their place, so a slow one costs
- * nothing; one that falls behind what is kept is told to begin anew.
+ * nothing; one that falls behind the kept changes must begin anew.
  */
 export class TenantFeed {
   readonly name = randomBytes(5).toString('hex')
@@ -139,7 +139,7 @@ export class TenantFeed {
 
   #add(id: string, row: ChangedRow | null): void {
     const known = this.#newest.get(id)
-    // A hint may come twice, and a sweep finds what hints have told.
+    // A hint may arrive twice, and a sweep also finds changes that hints have announced.
     if (known && isSame(known.row, row)) return
     this.#lastIndex += 1
     const entry = this.#entry(id, row, known?.row?.record ?? known?.was ?? null, this.#lastIndex)

@@ -66,7 +66,7 @@ export const conversationRoutes: readonly Route[] = [
     method: 'GET',
     path: '/conversations/:id',
     summary: 'The list entry of one conversation',
-    answer: { status: 200, description: 'The conversation. Operators are told its `tenant`.' },
+    answer: { status: 200, description: 'The conversation. For operators, with its `tenant`.' },
     handle: recordAnswer,
   },
   {

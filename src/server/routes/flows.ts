@@ -204,7 +204,8 @@ export const flowRoutes: readonly Route[] = [
     name: 'forkFlow',
     method: 'POST',
     path: '/flows/:flow/sessions/:id/fork',
-    summary: 'Copies a session up to the event `at`; the copy is dormant until it is continued, or goes on with `run`',
+    summary:
+      'Copies a session up to the event `at`; the copy is dormant until it is continued, or continues at once with `run`',
     body: object({ id: text, at: seq, run: { type: 'boolean', description: 'Default: false.' } }, ['id']),
     answer: { status: 201, description: 'The id of the copy.' },
     async handle(call) {

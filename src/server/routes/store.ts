@@ -181,7 +181,10 @@ export const storeRoutes: readonly Route[] = [
         type: 'boolean',
         description: 'Also removes files that were uploaded but never sent. Only while no messages are being sent.',
       },
-      compact: { type: 'boolean', description: 'Rewrites an SQLite file; the server answers no requests meanwhile.' },
+      compact: {
+        type: 'boolean',
+        description: 'Rewrites an SQLite file; the server answers no requests while it runs.',
+      },
       dryRun: { type: 'boolean', description: 'Counts without removing.' },
     }),
     answer: lines('Empty lines while it works, then the result or the problem.'),

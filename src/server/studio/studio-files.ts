@@ -15,7 +15,7 @@ export function isStudioBuilt(folder = builtFolder()): boolean {
   return existsSync(join(folder, 'index.html'))
 }
 
-/** Throws `StudioNotBuiltError` where there is no build, so that a server says so when it starts. */
+/** Throws `StudioNotBuiltError` if there is no build, so that a server fails when it starts. */
 export function checkStudioBuilt(folder = builtFolder()): void {
   if (!isStudioBuilt(folder)) throw new StudioNotBuiltError()
 }
@@ -24,7 +24,7 @@ export function checkStudioBuilt(folder = builtFolder()): void {
  * A file of the studio, or its page. They are the same for every caller and hold nothing of any tenant, so they need no
  * identity. Read from disk for each request: browsers keep what is hashed, and the server keeps nothing in memory.
  *
- * `path` is what follows the path that the studio is mounted at: empty, or begins with a slash.
+ * `path` is the rest of the path after the mount point of the studio: empty, or begins with a slash.
  */
 export async function studioResponse(request: Request, path: string, folder = builtFolder()): Promise<Response> {
   if (request.method !== 'GET' && request.method !== 'HEAD') throw new MethodNotAllowedError(['GET', 'HEAD'])

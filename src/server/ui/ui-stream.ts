@@ -37,7 +37,7 @@ export async function uiStream(call: RouteCall, streamed: Streamed): Promise<Res
 
 export const uiStreamHeaders = { 'x-vercel-ai-ui-message-stream': 'v1' }
 
-/** One client and what it has been sent. */
+/** One client and the frames it has received. */
 class UiClient implements TurnClient {
   readonly #call: RouteCall
   readonly #turnId: string

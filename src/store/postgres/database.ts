@@ -111,12 +111,12 @@ export class Database {
     return this.#attempt(whenLost, attempt, isUrgent)
   }
 
-  /** A session is not the same connection from one transaction to the next: what it was told before is gone, and statements have no names. */
+  /** A session is not the same connection from one transaction to the next: its earlier settings are gone, and statements have no names. */
   get #isPooled(): boolean {
     return (this.#options.directConnectionString ?? null) !== null
   }
 
-  /** One connection for as long as `work` takes, in one transaction. Nothing is retried: what `work` has done outside the database cannot be undone here. */
+  /** One connection for as long as `work` takes, in one transaction. Nothing is retried: effects of `work` outside the database cannot be undone here. */
   session<T>(begin: string, work: (query: Query) => Promise<{ commit: boolean; value: T }>): Promise<T> {
     return this.#ordinary.use(() => this.#session(begin, work))
   }

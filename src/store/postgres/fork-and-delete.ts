@@ -44,7 +44,7 @@ export function forkConversation(database: Database): Driver['fork'] {
     return { conversation, summary, events, pending, at }
   }
 
-  /** False when another process has created the copy meanwhile. */
+  /** False if another process has created the copy. */
   async function writeCopy(query: Query, { tenant, id, newId }: Fork, end: number, plan: ForkPlan): Promise<boolean> {
     const { kind, agent, owner, status, settings, fsmState, title, parent } = plan.conversation
     const lastSeq = end + plan.appended.length

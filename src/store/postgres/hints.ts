@@ -252,7 +252,7 @@ const frameBytes = 100
 /** Asks all workers to announce themselves. */
 type Question = { readonly asks: string }
 
-/** `taker`: what stands for a worker; 0: there is nothing to take. Earlier versions know neither it nor what is said, and read past both. */
+/** `taker`: the token of a worker; 0: there is nothing to take. Earlier versions ignore it and the announcements. */
 type Payload = [
   sender: string,
   hints: [tenant: string, id: string, seq: number, taker?: string | 0][],

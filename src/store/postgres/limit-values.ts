@@ -30,7 +30,7 @@ export async function searchLimits(
   )
   const { tenant } = limits
   const ofTenants = typeof tenant === 'function' ? await limitsOfTenants(database, agents, tenant) : null
-  // No limit is less than one. Those that were not asked about hold nothing: they came meanwhile, or are more than one search goes over.
+  // No limit is less than one. Tenants that were not asked about hold nothing: they appeared since, or are beyond what one search covers.
   const ofOthers = typeof tenant === 'function' ? 1 : (tenant ?? null)
   return [JSON.stringify(byAgent), ofOthers, ofTenants && JSON.stringify(ofTenants)]
 }

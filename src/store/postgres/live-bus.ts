@@ -11,8 +11,8 @@ const closeWithinMs = 1_000
 const sendWithinMs = 5_000
 
 /**
- * What is live, over NOTIFY on a connection of its own, which is opened for the first node that drives or watches something. A node listens to a channel for all and
- * one for itself, and whatever is told to another node does not reach it. NOTIFY makes notifying transactions wait for each other, but no others; and these do not
+ * Sends live events by NOTIFY on a connection of its own, which is opened for the first node that drives or watches a conversation. A node listens to a channel for all and
+ * one for itself, so it does not receive what is sent to another node. NOTIFY makes notifying transactions wait for each other, but no others; and these do not
  * wait for the disk. Everything here may fail without harm: see `LiveBus`.
  */
 export class PostgresLiveBus implements LiveBus {

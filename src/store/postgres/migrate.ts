@@ -19,7 +19,7 @@ const createSchema = (schema: string): string =>
     .map((part) => part(schema))
     .join('\n')
 
-/** Version `last01 + n` is what n of them leave behind. Must only be appended to once released. */
+/** Version `last01 + n` is the schema after n of them. Must only be appended to once released. */
 const migrations: readonly ((schema: string) => string)[] = [createSchema]
 
 export const knownVersion = last01 + migrations.length
@@ -80,7 +80,7 @@ export async function readSchemaVersion(client: ClientBase, schema: string): Pro
   return rows[0]?.found === true ? versionOf(client, schema) : null
 }
 
-/** 0 when nothing has been migrated yet. Throws when this version does not read what is there. */
+/** 0 when nothing has been migrated yet. Throws if this version cannot read the schema. */
 async function versionOf(client: ClientBase, schema: string): Promise<number> {
   const { rows } = await client.query<{ version: number }>(
     `SELECT coalesce(max(number), 0) AS version FROM ${quoteSchema(schema)}.migrations`,

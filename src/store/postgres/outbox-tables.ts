@@ -5,7 +5,7 @@ import { nowMs, secondary } from './columns.ts'
 export const writeNoOutbox = "set_config('perdure.copies_log', 'on', true)"
 
 /**
- * What subscribers are told. The trigger that writes the rows exists only while there are subscribers (`outbox.ts`), so that without them a commit costs
+ * The outbox of subscribers. The trigger that writes the rows exists only while there are subscribers (`outbox.ts`), so that without them a commit costs
  * nothing, and with them the commits of every process write rows, whichever version it runs.
  * `outbox_lines` has one row for each subscriber and conversation with rows in `outbox`: it is what is claimed. A commit locks it (`DO UPDATE`), so that a line
  * is never deleted while a commit adds to it. Only retries by hand and deletions also lock several lines; should they wait in a circle, Postgres rolls one of

@@ -45,7 +45,7 @@ export function postgresOutbox(database: Database): Outbox {
         // Durable from here, once committed: every later commit of any process writes rows for these subscribers.
         return { commit: true, value }
       }, 'repeat'),
-    // Not repeated when the answer is lost: what was claimed is due again when its lease ends.
+    // Not repeated when the answer is lost: claimed lines are due again when their lease ends.
     claim: ({ subscribers, limit, leaseMs, lapsed }) =>
       database.run<Delivery>(statements.claim, [subscribers, limit, leaseMs, lapsed], 'reject'),
     async settle(delivery, end) {

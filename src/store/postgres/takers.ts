@@ -1,10 +1,10 @@
 import type { WorkerHere } from '../store.ts'
 
-/** A worker announces itself so often, and counts as gone after three announcements that did not come. */
+/** How often a worker announces itself. After three missing announcements it counts as gone. */
 export const announceMs = 3_000
 const goneAfterMs = 3 * announceMs + 1_000
 
-/** What a worker says of itself; `agents` null: it has gone. Any: they are too many to name. */
+/** The announcement of a worker. `agents` null: it has stopped; `'any'`: too many to name. */
 export type Announcement = { readonly worker: string; readonly agents: readonly string[] | 'any' | null }
 
 /** An announcement must fit into a notification. */
@@ -16,7 +16,7 @@ export function announcementOf({ holder, agents }: WorkerHere): Announcement {
   return { worker: tokenOf(holder), agents: isTooLong ? 'any' : names }
 }
 
-/** Stands for a holder in notifications. Should two holders have the same, both take it to be meant. */
+/** Identifies a holder in notifications. If two holders have the same token, both consider themselves named. */
 export function tokenOf(holder: string): string {
   return holder.slice(-12)
 }
@@ -24,7 +24,7 @@ export function tokenOf(holder: string): string {
 type Worker = { readonly agents: ReadonlySet<string> | 'any'; readonly names: string; readonly seenAt: number }
 
 /**
- * Workers, as far as this process has heard of them, and which of them should take a conversation. A wrong choice costs time and nothing
+ * The workers that this process knows of, and which of them should take a conversation. A wrong choice costs time and nothing
  * else: what was not taken is found by polling.
  */
 export class Takers {

@@ -11,7 +11,7 @@ const mostBytes = 1_000 * pageBytes
 
 /**
  * Keeps the write-ahead log of a young process ahead of its commits. A sync that makes a file longer also waits for the file system's own journal, which takes
- * half as long again as one that writes over what is there. So the file is doubled whenever a commit has made it longer, until SQLite writes it from its
+ * half as long again as a sync that overwrites existing pages. So the file is doubled whenever a commit has made it longer, until SQLite writes it from its
  * beginning again: a few large growths instead of hundreds of small ones.
  */
 export class LogRoom {

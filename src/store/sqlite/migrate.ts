@@ -10,7 +10,7 @@ import { createTables } from './tables.ts'
 /** Of 0.1. Its files are moved by an export, because no version migrates them. */
 const last01 = 15
 
-/** Version `last01 + n` is what n of them leave behind. Must only be appended to once released. */
+/** Version `last01 + n` is the schema after n of them. Must only be appended to once released. */
 const migrations: readonly string[] = [createTables]
 
 export const knownVersion = last01 + migrations.length

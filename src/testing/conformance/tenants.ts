@@ -6,7 +6,7 @@ import { fsmState, observe, resolution, suspendCalls, titled, userMsg, userMsgOf
 import type { Suite } from './suite.ts'
 
 const minute = 60_000
-/** Of no other test: what is left of theirs would be reported as lost, too. */
+/** A tenant of no other test: leases left by others would be reported as lost, too. */
 const holder = 'holder of a tenant'
 const summary: Summary = { fromSeq: 1, toSeq: 1, content: 'short', version: 1, base: null }
 
