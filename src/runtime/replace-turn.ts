@@ -26,15 +26,16 @@ export type ReplacedTurn = { readonly turn: TurnState; readonly lastSeq: number 
  * no such turn to replace, and `ForceNeededError` where a tool may have had an effect that must not be repeated.
  */
 export async function findReplaced(log: Log, { turnId, force }: Replacing): Promise<ReplacedTurn> {
-  const { id, store } = log
-  const state = await stateWith(log, turnId)
+  const { id } = log
+  let searched: Promise<boolean> | null = null
+  const isInLog = (): Promise<boolean> => (searched ??= hasTurn(log, turnId))
+  const state = await stateWith(log, turnId, isInLog)
   const busy = openTurn(state) ?? queuedTurns(state)[0]
   if (busy) throw new BusyError(id, busy.turnId, 'replace')
   const turn = turnIn(state, turnId)
   if (!turn) {
     if (turnId === null || state.lastSeq === 0) throw new ConversationNotFoundError(id)
-    const isWithdrawn = findTurn(await turnFromLog(store, id, turnId), turnId) !== null
-    throw isWithdrawn ? new TurnSupersededError(id, turnId) : new TurnNotFoundError(id, turnId)
+    throw (await isInLog()) ? new TurnSupersededError(id, turnId) : new TurnNotFoundError(id, turnId)
   }
   const acted = unrepeatable(state.turns.slice(state.turns.indexOf(turn)))
   if (acted.length > 0 && !force) throw new ForceNeededError(id, turn.turnId, acted)
@@ -51,12 +52,23 @@ function turnIn(state: ConversationState, turnId: string | null): TurnState | nu
 }
 
 /** A state that has all of the turn and of those after it. What readers keep may be trimmed, and a summary may stand for the turn. */
-async function stateWith({ id, store, state: load }: Log, turnId: string | null): Promise<ConversationState> {
+async function stateWith(
+  { id, store, state: load }: Log,
+  turnId: string | null,
+  isInLog: () => Promise<boolean>,
+): Promise<ConversationState> {
   const shown = await load()
   const isOpen = openTurn(shown) !== null
   if (isOpen || (!shown.isTrimmed && turnIn(shown, turnId)) || !shown.hasOlder) return shown
+  // The log may be larger than memory: it is not held for a turn that it does not have.
+  if (!turnIn(shown, turnId) && !(await isInLog())) return shown
   const { state } = await loadWhole(store, id)
   return turnIn(state, turnId) ? state : wholeLog(store, id)
+}
+
+/** Reads the whole log, and holds little of it. Whether the turn was withdrawn, it does not tell. */
+async function hasTurn({ id, store }: Log, turnId: string | null): Promise<boolean> {
+  return turnId === null || findTurn(await turnFromLog(store, id, turnId), turnId) !== null
 }
 
 async function wholeLog(store: TenantStore, id: string): Promise<ConversationState> {

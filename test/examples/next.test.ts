@@ -17,6 +17,8 @@ afterAll(async () => {
   rmSync(folder, { recursive: true })
 })
 
+const neededOption = '"allowImportingTsExtensions": true'
+
 test('the route answers with the runtime that the server has started', async () => {
   await register()
   const sent = await POST(
@@ -40,6 +42,9 @@ test('the guide shows the files of the app, and pieces of other examples, as the
   const shown = [...guide.matchAll(/^```tsx\n\/\/ (\S+\.ts)\n(.*?)^```$/gms)]
   expect(shown.map(([, file]) => file)).toContain('instrumentation.ts')
   for (const [, file, text] of shown) expect(text).toBe(readFileSync(join(root, 'examples', 'next', file!), 'utf8'))
+  // `create-next-app` does not set it, and the imports of these files need it.
+  expect(readFileSync(join(root, 'examples', 'next', 'tsconfig.json'), 'utf8')).toContain(neededOption)
+  expect(guide).toContain(neededOption)
   // What it shows of a file alone is in an example, which is run.
   const pieces = [...guide.matchAll(/^```tsx\n(?!\/\/ )(.*?)^```$/gms)].map(([, piece]) => piece!)
   const texts = ['next/app/chat.tsx', 'express.ts', 'fastify.ts'].map((file) =>

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { promisify } from 'node:util'
 import { build } from 'rolldown'
@@ -97,6 +97,24 @@ test('the stack of an error names the sources through the maps', async () => {
   expect(stack).toMatch(/at .*src\/runtime\/create-runtime\.ts:\d+/)
   expect(stack).not.toContain('chunks/')
 })
+
+test('a project that the built command makes installs it from where it came from itself', async () => {
+  const place = mkdtempSync(join(root, '.tmp', 'installed-'))
+  try {
+    const modules = join(place, 'node_modules')
+    const dist = join(modules, 'perdure', 'dist')
+    cpSync(built, dist, { recursive: true })
+    writeFileSync(join(modules, 'perdure', 'package.json'), '{ "type": "module" }')
+    writeFileSync(join(place, 'perdure.tgz'), '')
+    const packages = { 'node_modules/perdure': { resolved: 'file:perdure.tgz' } }
+    writeFileSync(join(modules, '.package-lock.json'), JSON.stringify({ packages }))
+    await promisify(execFile)(process.execPath, [join(dist, 'cli', 'main.js'), 'init', join(place, 'project')])
+    const { dependencies } = JSON.parse(readFileSync(join(place, 'project', 'package.json'), 'utf8'))
+    expect(dependencies.perdure).toBe(`file:${join(place, 'perdure.tgz')}`)
+  } finally {
+    rmSync(place, { recursive: true })
+  }
+}, 60_000)
 
 async function run(program: string, ...flags: string[]): Promise<string> {
   const args = ['--disable-warning=ExperimentalWarning', ...flags, '--input-type=module', '--eval', program]

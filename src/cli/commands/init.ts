@@ -5,6 +5,7 @@ import { CommandLineError } from '../../base/errors/cli-errors.ts'
 import { packageVersion } from '../../base/errors/perdure-error.ts'
 import { makeFolder } from '../../server/node/local-token.ts'
 import { command, exitCodes } from '../command.ts'
+import { installedFrom } from '../installed-from.ts'
 import { unlessUnwritable } from '../output.ts'
 import { safe } from '../terminal/text.ts'
 import { quoted } from '../transcript/command-line.ts'
@@ -155,7 +156,7 @@ export const init = command({
     perdure: {
       type: 'string',
       valueHint: 'version|tarball',
-      description: 'The package to install as perdure; default: this version',
+      description: 'The package to install as perdure; default: what this one was installed from',
     },
   },
   about:
@@ -207,7 +208,7 @@ function installOf(
   told: string | null,
 ): string {
   const listed = { ...Object(dependencies), ...Object(devDependencies) }
-  const perdure = told ?? (Object.hasOwn(listed, 'perdure') ? null : `^${packageVersion}`)
+  const perdure = told ?? (Object.hasOwn(listed, 'perdure') ? null : ownSpec())
   const named = perdure?.startsWith('file:') ? perdure : `perdure@${perdure}`
   return [
     'npm install',
@@ -228,9 +229,14 @@ async function existingPackage(folder: string): Promise<{ readonly [key: string]
   }
 }
 
+/** A tarball that is on no registry is installed from its file again. */
+function ownSpec(): string {
+  return installedFrom(import.meta.dirname) ?? `^${packageVersion}`
+}
+
 /** A relative path is resolved here: in the new folder it would name another file. */
 function specOf(given: string | undefined): string {
-  if (given === undefined) return `^${packageVersion}`
+  if (given === undefined) return ownSpec()
   const path = given.replace(/^file:/, '')
   if (path === given && !/^[./~]|\.tgz$/.test(given)) return given
   if (!existsSync(path)) throw new CommandLineError(`--perdure is '${given}', and there is no such file`, 'init')
