@@ -33,14 +33,15 @@ export function chart(results: PeersResults): string {
   ].join('\n')
 }
 
+/** The colours of the studio. */
 const style = `<style>
-.page { fill: #ffffff } text { fill: #3f4652; font: 12px ui-sans-serif, system-ui, 'Segoe UI', Helvetica, Arial, sans-serif }
-.title { font-weight: 600; fill: #1b1f27 } .ours { font-weight: 600; fill: #0b7285 } .grid { stroke: #e4e7ec }
-.line { fill: none; stroke: #98a1b0; stroke-width: 1.5 } .line.ours { stroke: #0b7285; stroke-width: 2.5 } .line.floor { stroke-dasharray: 4 3 }
-.bar { fill: #c3c9d4 } .bar.ours { fill: #0b7285 }
+.page { fill: #ffffff } text { fill: #51555c; font: 12px ui-sans-serif, system-ui, 'Segoe UI', Helvetica, Arial, sans-serif }
+.title { font-weight: 600; fill: #181b1f } text.ours { font-weight: 600; fill: #3263c3 } .grid { stroke: #e2e3e5 }
+.line { fill: none; stroke: #90949a; stroke-width: 1.5 } .line.ours { stroke: #3263c3; stroke-width: 2.5 } .line.floor { stroke-dasharray: 4 3 }
+.bar { fill: #bbbec2 } .bar.ours { fill: #3263c3 }
 @media (prefers-color-scheme: dark) {
-.page { fill: #1e222a } text { fill: #b4bccb } .title { fill: #eceff4 } .ours { fill: #56b6c2 } .grid { stroke: #333a47 }
-.line { stroke: #6b7588 } .line.ours { stroke: #56b6c2 } .bar { fill: #4b5466 } .bar.ours { fill: #56b6c2 } }
+.page { fill: #141619 } text { fill: #a7abb1 } .title { fill: #e9ebee } text.ours { fill: #81aaf7 } .grid { stroke: #2b2d30 }
+.line { stroke: #71757b } .line.ours { stroke: #81aaf7 } .bar { fill: #4a4d53 } .bar.ours { fill: #81aaf7 } }
 </style>`
 
 function lines({ title, subjects, x }: Panel, lengths: readonly number[]): string {

@@ -1,5 +1,5 @@
 /**
- * `npm run bench -- peers [--quick] [--only perdure-sqlite,raw-sqlite] [--tarball perdure.tgz]`: packs this package, installs it beside its peers in a folder of
+ * `npm run bench -- peers [--quick] [--rounds 3] [--only perdure-sqlite,raw-sqlite] [--tarball perdure.tgz]`: packs this package, installs it beside its peers in a folder of
  * its own, and lets all of them play the same turns. Prints the tables, and writes `bench/results/peers.json`, `docs/benchmarks.md` and its chart.
  */
 import { cp, mkdtemp, readFile, writeFile } from 'node:fs/promises'
@@ -37,7 +37,8 @@ export async function benchPeers(args: readonly string[]): Promise<void> {
   await withDependencies(app, option('--tarball') ?? (await packPerdure(folder)))
   const server = await startPostgres()
   try {
-    const results = await measure(form, subjects, { app, folder, server })
+    const rounds = Number(option('--rounds') ?? forms[form].rounds)
+    const results = await measure(form, { ...forms[form], rounds }, subjects, { app, folder, server })
     console.log(tables(results))
     if (only || form === 'quick') return
     await writeFile(join(root, 'bench', 'results', 'peers.json'), `${JSON.stringify(results, null, 2)}\n`)
@@ -56,12 +57,12 @@ async function writeReport(results: PeersResults): Promise<void> {
 
 async function measure(
   form: keyof typeof forms,
+  { lengths, rounds, imports }: { lengths: readonly number[]; rounds: number; imports: number },
   subjects: readonly PeerSubject[],
   { app, folder, server }: { app: string; folder: string; server: RunningPostgres },
 ): Promise<PeersResults> {
   const start = performance.now()
   const load = loadavg()[0]!
-  const { lengths, rounds, imports } = forms[form]
   const admin = new pg.Client(server.url)
   await admin.connect()
   const ground: Ground = {
