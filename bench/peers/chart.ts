@@ -126,5 +126,5 @@ function spreadOut<T extends { readonly y: number }>(labels: readonly T[]): T[] 
 }
 
 function escaped(name: string): string {
-  return name.replaceAll('&', '&amp;').replaceAll('<', '&lt;')
+  return name.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
 }

@@ -51,7 +51,7 @@ function tableOf(results: PeersResults, columns: readonly Workload[]): string {
     ({ figures, notRun }) => notRun !== undefined || columns.some(({ id }) => figures[id] !== undefined),
   )
   const rows = shown.map((subject) => [nameOf(subject), ...columns.map((column) => cellOf(results, subject, column))])
-  const head = ['', ...columns.map(({ title, unit }) => `${title}, ${unit}`)]
+  const head = ['', ...columns.map(({ title, unit }) => (unit === 'runs' ? title : `${title}, ${unit}`))]
   return markdown([head, head.map((_, index) => (index === 0 ? '---' : '---:')), ...rows])
 }
 
@@ -64,6 +64,7 @@ function nameOf(subject: SubjectResult): string {
 function cellOf(results: PeersResults, subject: SubjectResult, column: Workload): string {
   const figure = subject.figures[column.id]
   if (figure === undefined) return subject.notRun === undefined ? '-' : 'not run'
+  if (column.unit === 'runs') return String(figure)
   const times = timesPerdure(results, subject, column)
   return times === null ? text(figure) : `${text(figure)} (${text(times)}x)`
 }

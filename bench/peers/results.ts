@@ -56,7 +56,7 @@ export function workloads(lengths: readonly number[]): Workload[] {
       unit: 'ms' as const,
     })),
     { id: 'megabytes', title: `on disk after ${lengths.at(-1)} turns`, unit: 'MB' },
-    { id: 'effects_of_two_approvals', title: 'effect runs, two approvals', unit: 'runs' },
+    { id: 'effects_of_two_approvals', title: 'runs of the effect, approved twice', unit: 'runs' },
     { id: 'import_ms', title: 'import', unit: 'ms' },
     { id: 'import_megabytes', title: 'memory of the import', unit: 'MB' },
   ]

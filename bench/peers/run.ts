@@ -16,7 +16,7 @@ import { type Ground, measureImports, playRound, Samples } from './workloads.ts'
 
 const root = join(import.meta.dirname, '..', '..')
 const forms = {
-  full: { lengths: [1, 10, 100, 500], rounds: 2, imports: 5 },
+  full: { lengths: [1, 10, 100, 500], rounds: 3, imports: 5 },
   quick: { lengths: [1, 10, 100], rounds: 1, imports: 1 },
 } as const
 /** Whose version is told. */
@@ -108,7 +108,7 @@ async function measure(
         store,
         settings: samples.settings.get(id) ?? {},
         ...(failure !== undefined && { notRun: failure }),
-        figures: samples.mediansOf(subject),
+        figures: samples.figuresOf(subject),
       }
     }),
   }

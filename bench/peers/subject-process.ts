@@ -3,7 +3,8 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import type { PeerSubject } from './subjects.ts'
 
-export type Place = { readonly folder: string; readonly url?: string }
+/** Where it keeps its data, and the database in which it warms up. */
+export type Place = { readonly folder: string; readonly url?: string; readonly asideUrl?: string }
 
 export type Answered = {
   readonly ms: number
@@ -44,7 +45,7 @@ export class SubjectProcess {
   ): Promise<SubjectProcess> {
     const child = fork(
       join(app, 'subject.js'),
-      [subject.module, subject.kind, place.folder, ...(place.url ? [place.url] : [])],
+      [subject.module, subject.kind, place.folder, ...[place.url, place.asideUrl].filter((url) => url !== undefined)],
       {
         cwd: app,
         execArgv: ['--disable-warning=ExperimentalWarning'],

@@ -1,17 +1,17 @@
 /**
- * One subject in a process of its own: `node subject.js <module> <kind> <folder> [url]`, started with `fork`. It answers one command at a time: turns of a
+ * One subject in a process of its own: `node subject.js <module> <kind> <folder> [url] [url to warm up]`, started with `fork`. It answers one command at a time: turns of a
  * conversation, many conversations at once, an approval that is asked or given. The parent lets the subjects take turns.
  */
 import { mkdirSync } from 'node:fs'
 import { createRequire, syncBuiltinESMExports } from 'node:module'
 import { join } from 'node:path'
 
-const [module, kind, folder, url] = process.argv.slice(2)
+const [module, kind, folder, url, asideUrl] = process.argv.slice(2)
 const connections = watchConnections()
-const { open } = await import(`./subjects/${module}.js`)
+const { open, isOnlyOne = false } = await import(`./subjects/${module}.js`)
 const subject = await open(kind, { folder, url })
 const openedMs = performance.now()
-/** Where the process warms up: files of its own, so that they do not count as bytes of the conversation. A database is measured before and after. */
+/** Where the process warms up: files or a database of its own, so that its bytes do not count as those of the conversation. */
 let aside = null
 
 const verbs = {
@@ -56,9 +56,9 @@ const verbs = {
 
 async function at(isAside) {
   if (!isAside) return subject
-  const place = { folder: join(folder, 'aside') }
+  const place = { folder: join(folder, 'aside'), url: asideUrl }
   mkdirSync(place.folder, { recursive: true })
-  aside ??= url ? subject : await open(kind, place)
+  aside ??= isOnlyOne ? subject : await open(kind, place)
   return aside
 }
 

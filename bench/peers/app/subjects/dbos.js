@@ -7,6 +7,8 @@ import { DBOS } from '@dbos-inc/dbos-sdk'
 import pg from 'pg'
 import { answer as answerText, callAfter, look, pay, payment, question } from '../script.js'
 
+/** There is one DBOS in a process. */
+export const isOnlyOne = true
 const polling = { pollingIntervalMs: 5 }
 
 export async function open(_kind, { url, folder }) {

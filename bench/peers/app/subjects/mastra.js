@@ -9,17 +9,17 @@ import { instructions, look, pay, payment, question } from '../script.js'
 
 const storages = {
   async sqlite({ folder }) {
-    const { createClient } = await import('@libsql/client')
     const { LibSQLStore } = await import('@mastra/libsql')
-    const client = createClient({ url: `file:${join(folder, 'mastra.db')}` })
-    const storage = new LibSQLStore({ id: 'bench', client })
+    const storage = new LibSQLStore({ id: 'bench', url: `file:${join(folder, 'mastra.db')}` })
     await storage.init()
+    const { client } = storage
+    // Mastra sets NORMAL, which syncs a WAL at checkpoints only.
     await client.execute('PRAGMA synchronous = FULL')
     const settings = async () => ({
       journal_mode: Object.values((await client.execute('PRAGMA journal_mode')).rows[0])[0],
       synchronous: Object.values((await client.execute('PRAGMA synchronous')).rows[0])[0],
     })
-    return { storage, settings, close: () => client.close() }
+    return { storage, settings, close: () => storage.close() }
   },
   async postgres({ url }) {
     const { PostgresStore } = await import('@mastra/pg')
