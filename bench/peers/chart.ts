@@ -1,7 +1,7 @@
 import { text } from './report.ts'
 import type { PeersResults, SubjectResult } from './results.ts'
 
-const width = 960
+const width = 980
 const panelHeight = 300
 const left = 56
 const plotWidth = 262
@@ -18,7 +18,7 @@ export function chart(results: PeersResults): string {
     .toSorted((one, other) => one.figures['megabytes']! - other.figures['megabytes']!)
   const panels: Panel[] = [
     { title: 'A turn on SQLite or a file, ms', subjects: of('sqlite', 'file', 'memory'), x: 0 },
-    { title: 'A turn on Postgres, ms', subjects: of('postgres'), x: width / 2 },
+    { title: 'A turn on Postgres, ms', subjects: of('postgres'), x: width / 2 + 16 },
   ]
   const height = panelHeight + 90 + sized.length * barHeight
   return [
@@ -33,7 +33,7 @@ export function chart(results: PeersResults): string {
   ].join('\n')
 }
 
-/** The colours of the studio. */
+/** The colours of the studio's tokens. */
 const style = `<style>
 .page { fill: #ffffff } text { fill: #51555c; font: 12px ui-sans-serif, system-ui, 'Segoe UI', Helvetica, Arial, sans-serif }
 .title { font-weight: 600; fill: #181b1f } text.ours { font-weight: 600; fill: #3263c3 } .grid { stroke: #e2e3e5 }
