@@ -15,6 +15,7 @@ const benches: Readonly<Record<string, () => Promise<{ run(args: readonly string
   watchers: async () => ({ run: (await import('./watchers.ts')).benchWatchers }),
   'live-text': async () => ({ run: (await import('./live-text.ts')).benchLiveText }),
   fairness: async () => ({ run: (await import('./fairness.ts')).benchFairness }),
+  peers: async () => ({ run: (await import('./peers/run.ts')).benchPeers }),
 }
 
 const [name = '', ...args] = process.argv.slice(2)
