@@ -86,8 +86,25 @@ function slower(results: PeersResults, columns: readonly Workload[]): string {
     })
     return ahead.length > 0 ? [`- ${nameOf(subject)}: ${ahead.join(', ')}`] : []
   })
+  lines.push(...slowerSaver(results, columns))
   if (lines.length === 0) return 'Nowhere in this run.'
   return ['How many times as slow, or as large, Perdure on the same store is.', '', ...lines].join('\n')
+}
+
+/** Our saver is Perdure too: the same graph with it, beside the official savers. */
+function slowerSaver({ subjects }: PeersResults, columns: readonly Workload[]): string[] {
+  const ours = subjects.find(({ id }) => id === 'langgraph-perdure')
+  if (!ours) return []
+  return subjects.flatMap((official) => {
+    if (!official.id.startsWith('langgraph-sqlite')) return []
+    const behind = columns.flatMap((column) => {
+      const [mine, theirs] = [ours.figures[column.id], official.figures[column.id]]
+      if (column.unit === 'runs' || mine === undefined || theirs === undefined) return []
+      const times = column.isMoreBetter ? theirs / mine : mine / theirs
+      return times < 1 / (1 - noise) ? [] : [`${column.title} (${text(times)}x)`]
+    })
+    return behind.length > 0 ? [`- ${nameOf(official)}, beside the same with PerdureSaver: ${behind.join(', ')}`] : []
+  })
 }
 
 function settingsOf({ subjects, postgresSettings }: PeersResults): string {

@@ -55,6 +55,23 @@ test('where Perdure is slower or larger is listed, and a difference within the n
   expect(list).not.toContain('- Slow')
 })
 
+test('our saver counts as ours: what is slower or larger with it than with the official one is listed too', () => {
+  const official = subject('langgraph-sqlite', 'LangGraph', {
+    turn_ms_at_1: 5,
+    megabytes: 600,
+    effects_of_two_approvals: 1,
+  })
+  const saver = subject('langgraph-perdure', 'LangGraph, PerdureSaver', {
+    turn_ms_at_1: 10,
+    megabytes: 6,
+    effects_of_two_approvals: 2,
+  })
+  const [, list] = tables({ ...results, subjects: [ours, official, saver] }).split(
+    '### Where Perdure is slower or larger',
+  )
+  expect(list).toContain('- LangGraph, SQLite, beside the same with PerdureSaver: turn 1 (2.00x)\n')
+})
+
 test('a subject that did not run has a row that says so, with its reason, and settings are told as they were read', () => {
   const all = tables(results)
   expect(all).toContain('| Gone, Postgres | not run | not run | not run | not run |')
