@@ -90,7 +90,7 @@ async function measure(
       processor: cpus()[0]?.model ?? 'unknown',
       processors: cpus().length,
       memoryGb: Math.round(totalmem() / 1e9),
-      system: `${type()} ${release()}`,
+      system: `${type()} ${release().split('-')[0]}`,
       node: process.version,
       postgres: postgres['server_version'] ?? '',
       load: [load, loadavg()[0]!],

@@ -112,6 +112,8 @@ async function endure({ postgres, nodes, seed, minutes }: Scene): Promise<Findin
   people.giveUpAt(healedAt + healedWithinMs)
   stories.stop()
   await Promise.all(told)
+  // Operators go on asking until all is at rest.
+  people.giveUpAt(healedAt + jobsWithinMs + 2 * healedWithinMs)
 
   const store = await openStore({ store: 'postgres', url: databaseUrl })
   try {
