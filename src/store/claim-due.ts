@@ -1,12 +1,14 @@
 import { readOptions } from '../base/errors/read-options.ts'
 import type { ConversationUnreadableError } from '../base/errors/store-errors.ts'
 import { checkDuration, checkHolder, checkId, checkWhole, readList } from './checks.ts'
-import type { Driver, ReadConversation } from './driver.ts'
+import type { Driver, ReadConversation, StoredEvent } from './driver.ts'
 import type { ClaimOptions, HeldLeases } from './lease.ts'
+import { eventPage } from './log-pages.ts'
 import { readDueLimits } from './read-limits.ts'
 import { type ConversationRef, conversationKey } from './records.ts'
 import { decodeConversation } from './rows.ts'
 import { type DueLimits, slotLimitsOf } from './slots.ts'
+import type { EventPage } from './store.ts'
 
 /** What a process asks for when it claims due conversations: as many as it has room for. */
 export type DueClaim = {
@@ -45,6 +47,8 @@ export type ClaimedDue =
       readonly problem: ConversationUnreadableError | null
       /** Null where it is no fork. */
       readonly fork: Fork | null
+      /** The last events of its log, up to `lastSeq`, where the claim brought them. It begins at the first event only where the log has no summary. */
+      readonly log?: EventPage
     })
   /** The lapse that this claim found was one too many. */
   | (ConversationRef & { readonly type: 'quarantined' })
@@ -62,6 +66,8 @@ export type ClaimedRow = {
   readonly epoch: number
   readonly lapses: number
   readonly row: ReadConversation
+  /** The last events, as the claim saw them; without the first event of a log that has a summary. Optional: reading them costs a statement more. */
+  readonly log?: readonly StoredEvent[]
 }
 
 /** Also for drivers that have no `claimDue`: they claim one conversation after the other. */
@@ -79,10 +85,17 @@ export function dueClaims(driver: Driver, leases: HeldLeases): (input: DueClaim)
   }
 }
 
-function claimedDue({ type, tenant, epoch, lapses, row }: ClaimedRow): ClaimedDue {
+function claimedDue({ type, tenant, epoch, lapses, row, log = [] }: ClaimedRow): ClaimedDue {
   const { id, agent, lastSeq } = row
   if (type === 'quarantined') return { type, tenant, id }
-  return { type, tenant, id, epoch, lapses, agent: agent!, lastSeq, ...readRow(row) }
+  return { type, tenant, id, epoch, lapses, agent: agent!, lastSeq, ...readRow(row), ...endOfLog(row, log) }
+}
+
+/** Nothing where the events do not reach to the end without a gap: one was too large to bring, or was appended while the claim looked. */
+function endOfLog({ id, lastSeq }: ReadConversation, events: readonly StoredEvent[]): { readonly log?: EventPage } {
+  const before = lastSeq - events.length
+  const isEnd = events.length > 0 && events.every(({ seq }, place) => seq === before + 1 + place)
+  return isEnd ? { log: eventPage(id, events, { after: before, keep: 'oldest' }) } : {}
 }
 
 function readRow(row: ReadConversation): Pick<Extract<ClaimedDue, { type: 'taken' }>, 'problem' | 'fork'> {

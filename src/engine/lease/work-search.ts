@@ -1,5 +1,6 @@
 import { Backoff, jittered, monotonic } from '../../base/clock.ts'
 import { type ConversationRef, conversationKey } from '../../store/records.ts'
+import type { WakeHint } from '../../store/store.ts'
 import type { EngineNode } from '../node.ts'
 import type { Claims, TakenDue } from './claims.ts'
 import type { SkippedConversations } from './skipped-conversations.ts'
@@ -15,8 +16,11 @@ export type Searcher = {
   readonly room: () => number
   /** Those that it works on under a lease. Should the lease have lapsed, a claim of its own would cost the work that is under way. */
   readonly held: () => readonly ConversationRef[]
-  /** Must begin to work under the lease, or release it, before it returns; does not reject. The promise settles when the lease is known or released. */
-  readonly begin: (taken: TakenDue) => Promise<void>
+  /**
+   * Must begin to work under the lease, or release it, before it returns; does not reject. The promise settles when the lease is known or released. `hintedSeq`: heard of while
+   * it was claimed; what the claim has brought may be older.
+   */
+  readonly begin: (taken: TakenDue, hintedSeq: number) => Promise<void>
   /** There may be more than there is room for: it is looked for again when there is room. */
   readonly onFull: () => void
 }
@@ -43,6 +47,8 @@ export class WorkSearch {
   #lookAgain = false
   /** Due, as a hint said, and for this process to take. */
   #named = new Map<string, ConversationRef>()
+  /** The seqs heard of since the last claim began. What that brings may be older. */
+  readonly #heard = new Map<string, number>()
   #isLookingLater = false
   /** Null while others must not name this process. */
   #unannounce: (() => void) | null = null
@@ -92,8 +98,22 @@ export class WorkSearch {
     return this.#claiming
   }
 
+  /** Of a conversation that is not worked on here. */
+  heard({ tenant, id, seq }: WakeHint): void {
+    const key = conversationKey(tenant, id)
+    const isKept = this.#claiming !== null && (this.#heard.size < mostNamed || this.#heard.has(key))
+    if (isKept) this.#heard.set(key, Math.max(this.#heard.get(key) ?? 0, seq))
+  }
+
+  /** Something may be due. */
+  hinted({ tenant, id, taker }: WakeHint): void {
+    if (taker === undefined) void this.look()
+    else if (taker === this.#node.holder) this.#lookFor({ tenant, id })
+    else if (taker !== null) this.#lookLater()
+  }
+
   /** This process was named for a conversation that is due. Nothing else is looked for, except under limits: then free slots are for what is due longest. */
-  lookFor(ref: ConversationRef): void {
+  #lookFor(ref: ConversationRef): void {
     if (!this.#node.turnLimits && this.#named.size < mostNamed)
       this.#named.set(conversationKey(ref.tenant, ref.id), ref)
     else this.#lookAgain = true
@@ -101,7 +121,7 @@ export class WorkSearch {
   }
 
   /** Another process was named for a conversation that is due. */
-  lookLater(): void {
+  #lookLater(): void {
     if (this.#isLookingLater || this.#isClosed) return
     this.#isLookingLater = true
     const cancel = this.#node.clock.after(jittered(laterMs), () => {
@@ -131,6 +151,7 @@ export class WorkSearch {
         const only = [...this.#named.values()]
         this.#named.clear()
         if (only.length === 0) this.#lookAgain = false
+        this.#heard.clear()
         const claim = this.#takeDue(only.length > 0 ? only : null)
         this.#claiming = claim.catch(() => {})
         await claim
@@ -168,7 +189,12 @@ export class WorkSearch {
       if (limit < room) this.#lookAgain = true
       else this.#worker.onFull()
     }
-    await Promise.all(taken.map((one) => this.#worker.begin(one)))
+    await Promise.all(taken.map((one) => this.#worker.begin(one, this.#heardOf(one))))
+  }
+
+  #heardOf({ tenant, id, lastSeq }: TakenDue): number {
+    // Where not all could be remembered, it is read to be sure.
+    return this.#heard.get(conversationKey(tenant, id)) ?? (this.#heard.size < mostNamed ? 0 : lastSeq + 1)
   }
 
   #announce(): void {
