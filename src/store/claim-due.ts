@@ -24,6 +24,8 @@ export type DueClaim = {
   readonly except?: readonly SkippedConversation[]
   /** Claims only these, where they are due, and of them only those without lapses. Default: any conversation. */
   readonly only?: readonly ConversationRef[]
+  /** Leaves alone what has been due for less than so long, because the worker that its hint names is about to take it. A store without `announce` may ignore it. Default: 0. */
+  readonly dueForMs?: number
   /** Only conversations for which a slot is free. Default: no limits. */
   readonly limits?: DueLimits
 }
@@ -182,15 +184,15 @@ export class DueChoice {
 const endless = Number.MAX_SAFE_INTEGER
 
 function readDueClaim(input: DueClaim): PreparedClaim {
-  const { holder, ttlMs, agents, limit, suspects, except, only, limits } = readOptions<DueClaim, keyof DueClaim>(
-    'claim',
-    input,
-    claimNames,
-  )
+  const { holder, ttlMs, agents, limit, suspects, except, only, dueForMs, limits } = readOptions<
+    DueClaim,
+    keyof DueClaim
+  >('claim', input, claimNames)
   checkHolder(holder)
   checkDuration('ttlMs', ttlMs)
   checkWhole('limit', limit, 1)
   if (suspects !== undefined) checkWhole('suspects', suspects, 0)
+  if (dueForMs !== undefined) checkDuration('dueForMs', dueForMs, 0)
   const names = readList('agents', agents!)
   for (const name of names) checkId('agent', name)
   return {
@@ -201,11 +203,12 @@ function readDueClaim(input: DueClaim): PreparedClaim {
     suspects: suspects ?? 0,
     except: except === undefined ? [] : readList('except', except).map(readSkipped),
     only: only === undefined ? null : readList('only', only).map(readRef),
+    dueForMs: dueForMs ?? 0,
     limits: limits === undefined ? null : readDueLimits(limits),
   }
 }
 
-const claimNames = ['holder', 'ttlMs', 'agents', 'limit', 'suspects', 'except', 'only', 'limits'] as const
+const claimNames = ['holder', 'ttlMs', 'agents', 'limit', 'suspects', 'except', 'only', 'dueForMs', 'limits'] as const
 
 function readSkipped(input: SkippedConversation): SkippedConversation {
   const { tenant, id, seq } = readOptions<SkippedConversation, keyof SkippedConversation>('except', input, [

@@ -97,7 +97,7 @@ const planted: readonly (readonly [name: string, file: string, find: string, rep
   [
     'what another process was named for is not looked for later',
     'src/engine/lease/work-search.ts',
-    'else if (taker !== null) this.#lookLater()',
+    'else if (taker !== null) this.#otherIsNamed()',
     '',
     search(naming),
   ],
@@ -123,6 +123,20 @@ const planted: readonly (readonly [name: string, file: string, find: string, rep
     channel(
       'a hint that hands a message to a worker waits two milliseconds at most for the one before, and takes others along',
     ),
+  ],
+  [
+    'postgres: a search takes what its hint has just handed to another worker',
+    'src/store/postgres/claim-due.ts',
+    'AND c.wake_at <= ${now} - $11::bigint',
+    'AND c.wake_at <= ${now} - 0 * $11::bigint',
+    ends('what has not been due for as long as is asked for is left'),
+  ],
+  [
+    'what was just handed to another worker is not looked for again',
+    'src/engine/lease/work-search.ts',
+    'if (monotonic(this.#node.clock) - this.#otherNamedAt < laterMs / 2) this.#lookLater()',
+    '',
+    search('for what another process was named leaves alone what is new, and looks for it once more'),
   ],
   [
     'the end of a log is added to what is known of another',

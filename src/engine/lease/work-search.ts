@@ -31,6 +31,9 @@ const mostAtOnce = 32
 /** How much later than the worker that was named for a conversation the others look, so that they find it only where that one did not take it. */
 const laterMs = 100
 
+/** What has been due for less is left to the worker that was named for it. */
+const graceMs = 40
+
 /** The most names that are remembered. Where there are more, all that is due is looked for. */
 const mostNamed = 1_000
 
@@ -49,7 +52,11 @@ export class WorkSearch {
   #named = new Map<string, ConversationRef>()
   /** The seqs heard of since the last claim began. What that brings may be older. */
   readonly #heard = new Map<string, number>()
+  /** What others were named for is looked for. */
+  #looksLate = false
   #isLookingLater = false
+  /** When another process was last named, by a clock that only goes forward. */
+  #otherNamedAt = Number.NEGATIVE_INFINITY
   /** Null while others must not name this process. */
   #unannounce: (() => void) | null = null
   #isTaker = true
@@ -109,7 +116,7 @@ export class WorkSearch {
   hinted({ tenant, id, taker }: WakeHint): void {
     if (taker === undefined) void this.look()
     else if (taker === this.#node.holder) this.#lookFor({ tenant, id })
-    else if (taker !== null) this.#lookLater()
+    else if (taker !== null) this.#otherIsNamed()
   }
 
   /** This process was named for a conversation that is due. Nothing else is looked for, except under limits: then free slots are for what is due longest. */
@@ -121,12 +128,20 @@ export class WorkSearch {
   }
 
   /** Another process was named for a conversation that is due. */
+  #otherIsNamed(): void {
+    this.#otherNamedAt = monotonic(this.#node.clock)
+    this.#lookLater()
+  }
+
   #lookLater(): void {
     if (this.#isLookingLater || this.#isClosed) return
     this.#isLookingLater = true
     const cancel = this.#node.clock.after(jittered(laterMs), () => {
       this.#isLookingLater = false
-      void this.look()
+      this.#looksLate = true
+      void this.#begin()
+      // This search leaves the last ones alone.
+      if (monotonic(this.#node.clock) - this.#otherNamedAt < laterMs / 2) this.#lookLater()
     })
     this.#keepTimer(cancel)
   }
@@ -147,12 +162,13 @@ export class WorkSearch {
   /** Must be called when something is asked for. */
   async #lookWhileAsked(): Promise<void> {
     try {
-      while ((this.#lookAgain || this.#named.size > 0) && !this.#isClosed) {
+      while ((this.#lookAgain || this.#looksLate || this.#named.size > 0) && !this.#isClosed) {
         const only = [...this.#named.values()]
         this.#named.clear()
-        if (only.length === 0) this.#lookAgain = false
+        const isLate = !this.#lookAgain
+        if (only.length === 0) this.#lookAgain = this.#looksLate = false
         this.#heard.clear()
-        const claim = this.#takeDue(only.length > 0 ? only : null)
+        const claim = this.#takeDue(only.length > 0 ? only : null, isLate)
         this.#claiming = claim.catch(() => {})
         await claim
         this.#failures.hasWritten()
@@ -169,8 +185,8 @@ export class WorkSearch {
     }
   }
 
-  /** `only`: those that this process was named for; null: whatever is due. */
-  async #takeDue(only: readonly ConversationRef[] | null): Promise<void> {
+  /** `only`: those that this process was named for; null: whatever is due. `isLate`: and was not just left to another process. */
+  async #takeDue(only: readonly ConversationRef[] | null, isLate: boolean): Promise<void> {
     const room = this.#worker.room()
     if (room <= 0) {
       if (only) this.#worker.onFull()
@@ -183,10 +199,12 @@ export class WorkSearch {
       agents: this.#agents,
       limit,
       ...(only ? { except: skipped, only } : { except: [...skipped, ...held] }),
+      ...(isLate && !only ? { dueForMs: graceMs } : {}),
     })
     if (only && only.length > room) this.#worker.onFull()
     if (!only && taken.length >= limit) {
-      if (limit < room) this.#lookAgain = true
+      if (limit < room && isLate) this.#looksLate = true
+      else if (limit < room) this.#lookAgain = true
       else this.#worker.onFull()
     }
     await Promise.all(taken.map((one) => this.#worker.begin(one, this.#heardOf(one))))

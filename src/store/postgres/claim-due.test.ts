@@ -41,6 +41,14 @@ test('a claim brings the last eight events of each log, whether it was named or 
     expect(found.log).toMatchObject({ first: { seq: 1 }, last: { seq: 1 }, hasMore: false })
   }))
 
+test('what has not been due for as long as is asked for is left', () =>
+  withStore(async (store) => {
+    for (const id of ['a', 'b']) await begin(store, id)
+    expect(await store.claimDue({ ...claim, dueForMs: 600_000 })).toEqual([])
+    await new Promise((resolve) => setTimeout(resolve, 30))
+    expect((await store.claimDue({ ...claim, dueForMs: 25 })).map(({ id }) => id)).toEqual(['a', 'b'])
+  }))
+
 test('an event that is large is not brought, nor is a log without it', () =>
   withStore(async (store) => {
     await begin(store, 'ends', 'x'.repeat(5_000))

@@ -39,10 +39,10 @@ export function claimDue(
   // A statement whose answer was lost is not repeated: it would take others. What it took are strays.
   let last: string | null = null
   const run = async (claim: PreparedClaim): Promise<Row[]> => {
-    const { only, agents, limits, suspects } = claim
+    const { only, agents, limits, suspects, dueForMs } = claim
     if (only) return database.run<Row>(onlyThese, [...valuesOf(claim), ...refColumns(only)], 'reject')
     const limited = await searchLimits(database, agents, limits)
-    const rows = await database.run<Row>(anyDue, [...valuesOf(claim), suspects, last, ...limited], 'reject')
+    const rows = await database.run<Row>(anyDue, [...valuesOf(claim), suspects, last, ...limited, dueForMs], 'reject')
     // The next search begins with the tenant after the last one that was served.
     last = lastServed(
       rows.flatMap((row) => row.of_tenant ?? []),
@@ -95,7 +95,7 @@ function claimStatement(schema: string, form: 'any' | 'only'): Statement {
   const chosen = (which: string, most: string): string => `SELECT d.of_tenant, d.of_id, d.place
           FROM (SELECT * FROM candidates d WHERE ${which} ORDER BY d.place) d, LATERAL (
             SELECT FROM ${schema}.conversations c WHERE c.tenant = d.of_tenant AND c.id = d.of_id
-              AND c.wake_at <= ${now} AND ${isFree} AND (d.is_suspect OR c.epoch IS NULL OR ${isSuspect} IS NOT TRUE) AND ${mayTake} LIMIT 1 ${lock}
+              AND c.wake_at <= ${now} - $11::bigint AND ${isFree} AND (d.is_suspect OR c.epoch IS NULL OR ${isSuspect} IS NOT TRUE) AND ${mayTake} LIMIT 1 ${lock}
           ) c LIMIT ${most}`
   const any = `candidates AS MATERIALIZED (SELECT d.of_tenant, d.of_id, d.is_suspect, d.ordinality AS place
           FROM ${schema}.fair_due(
