@@ -145,7 +145,7 @@ async function rateOf(fleet: Fleet, lanes: number, agent: string, isQuick: boole
   const ms = isQuick ? 2_000 : 6_000
   const run = (prefix: string, forMs: number) =>
     fleet.onApis((n, of) => ({ type: 'lanes', lanes: lanes / of, ms: forMs, agent, prefix: `${agent}-${prefix}-${n}` }))
-  await run('warm', 1_500)
+  await run('warm', isQuick ? 1_500 : 4_000)
   await fleet.figures([...fleet.workers, ...fleet.apis])
   const start = performance.now()
   const took = await run('run', ms)

@@ -3,6 +3,7 @@ import type { Change } from '../store/change.ts'
 import type { Fork } from '../store/claim-due.ts'
 import type { ConversationRef } from '../store/records.ts'
 import type { SlotLimit } from '../store/slots.ts'
+import type { EventPage } from '../store/store.ts'
 import type { WorkingSet } from '../store/working-sets.ts'
 
 /**
@@ -31,8 +32,8 @@ type Committed = { readonly ok: boolean; readonly epoch?: number; readonly limit
 /** The log as a commit left it that opened a turn where none was open or queued, and the cached state that the commit wrote. */
 export type CommittedLog = { readonly workingSet: WorkingSet; readonly cached: FsmState }
 
-/** What came with a lease and need not be read again. `fork`: the fork as reported by a claim of due work; absent: it must be read. */
-export type Brought = { readonly known: CommittedLog | null; readonly fork?: Fork | null }
+/** What came with a lease and need not be read again. `fork`, `log`: as reported by a claim of due work; absent: they must be read. */
+export type Brought = { readonly known: CommittedLog | null; readonly fork?: Fork | null; readonly log?: EventPage }
 
 /** A lease that came with a commit or a claim of due work, and the moment at which that asked for it. */
 export type GrantedLease = Brought & { readonly epoch: number; readonly askedAt: Moment }

@@ -1,12 +1,14 @@
 import { readOptions } from '../base/errors/read-options.ts'
 import type { ConversationUnreadableError } from '../base/errors/store-errors.ts'
 import { checkDuration, checkHolder, checkId, checkWhole, readList } from './checks.ts'
-import type { Driver, ReadConversation } from './driver.ts'
+import type { Driver, ReadConversation, StoredEvent } from './driver.ts'
 import type { ClaimOptions, HeldLeases } from './lease.ts'
+import { eventPage } from './log-pages.ts'
 import { readDueLimits } from './read-limits.ts'
 import { type ConversationRef, conversationKey } from './records.ts'
 import { decodeConversation } from './rows.ts'
 import { type DueLimits, slotLimitsOf } from './slots.ts'
+import type { EventPage } from './store.ts'
 
 /** What a process asks for when it claims due conversations: as many as it has room for. */
 export type DueClaim = {
@@ -22,6 +24,8 @@ export type DueClaim = {
   readonly except?: readonly SkippedConversation[]
   /** Claims only these, where they are due, and of them only those without lapses. Default: any conversation. */
   readonly only?: readonly ConversationRef[]
+  /** Leaves alone what has been due for less than so long, because the worker that its hint names is about to take it. A store without `announce` may ignore it. Default: 0. */
+  readonly dueForMs?: number
   /** Only conversations for which a slot is free. Default: no limits. */
   readonly limits?: DueLimits
 }
@@ -45,6 +49,8 @@ export type ClaimedDue =
       readonly problem: ConversationUnreadableError | null
       /** Null where it is no fork. */
       readonly fork: Fork | null
+      /** The last events of its log, up to `lastSeq`, where the claim brought them. It begins at the first event only where the log has no summary. */
+      readonly log?: EventPage
     })
   /** The lapse that this claim found was one too many. */
   | (ConversationRef & { readonly type: 'quarantined' })
@@ -62,6 +68,8 @@ export type ClaimedRow = {
   readonly epoch: number
   readonly lapses: number
   readonly row: ReadConversation
+  /** The last events, as the claim saw them; without the first event of a log that has a summary. Optional: reading them costs a statement more. */
+  readonly log?: readonly StoredEvent[]
 }
 
 /** Also for drivers that have no `claimDue`: they claim one conversation after the other. */
@@ -79,10 +87,17 @@ export function dueClaims(driver: Driver, leases: HeldLeases): (input: DueClaim)
   }
 }
 
-function claimedDue({ type, tenant, epoch, lapses, row }: ClaimedRow): ClaimedDue {
+function claimedDue({ type, tenant, epoch, lapses, row, log = [] }: ClaimedRow): ClaimedDue {
   const { id, agent, lastSeq } = row
   if (type === 'quarantined') return { type, tenant, id }
-  return { type, tenant, id, epoch, lapses, agent: agent!, lastSeq, ...readRow(row) }
+  return { type, tenant, id, epoch, lapses, agent: agent!, lastSeq, ...readRow(row), ...endOfLog(row, log) }
+}
+
+/** Nothing where the events do not reach to the end without a gap: one was too large to bring, or was appended while the claim looked. */
+function endOfLog({ id, lastSeq }: ReadConversation, events: readonly StoredEvent[]): { readonly log?: EventPage } {
+  const before = lastSeq - events.length
+  const isEnd = events.length > 0 && events.every(({ seq }, place) => seq === before + 1 + place)
+  return isEnd ? { log: eventPage(id, events, { after: before, keep: 'oldest' }) } : {}
 }
 
 function readRow(row: ReadConversation): Pick<Extract<ClaimedDue, { type: 'taken' }>, 'problem' | 'fork'> {
@@ -169,15 +184,15 @@ export class DueChoice {
 const endless = Number.MAX_SAFE_INTEGER
 
 function readDueClaim(input: DueClaim): PreparedClaim {
-  const { holder, ttlMs, agents, limit, suspects, except, only, limits } = readOptions<DueClaim, keyof DueClaim>(
-    'claim',
-    input,
-    claimNames,
-  )
+  const { holder, ttlMs, agents, limit, suspects, except, only, dueForMs, limits } = readOptions<
+    DueClaim,
+    keyof DueClaim
+  >('claim', input, claimNames)
   checkHolder(holder)
   checkDuration('ttlMs', ttlMs)
   checkWhole('limit', limit, 1)
   if (suspects !== undefined) checkWhole('suspects', suspects, 0)
+  if (dueForMs !== undefined) checkDuration('dueForMs', dueForMs, 0)
   const names = readList('agents', agents!)
   for (const name of names) checkId('agent', name)
   return {
@@ -188,11 +203,12 @@ function readDueClaim(input: DueClaim): PreparedClaim {
     suspects: suspects ?? 0,
     except: except === undefined ? [] : readList('except', except).map(readSkipped),
     only: only === undefined ? null : readList('only', only).map(readRef),
+    dueForMs: dueForMs ?? 0,
     limits: limits === undefined ? null : readDueLimits(limits),
   }
 }
 
-const claimNames = ['holder', 'ttlMs', 'agents', 'limit', 'suspects', 'except', 'only', 'limits'] as const
+const claimNames = ['holder', 'ttlMs', 'agents', 'limit', 'suspects', 'except', 'only', 'dueForMs', 'limits'] as const
 
 function readSkipped(input: SkippedConversation): SkippedConversation {
   const { tenant, id, seq } = readOptions<SkippedConversation, keyof SkippedConversation>('except', input, [

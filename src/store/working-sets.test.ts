@@ -3,7 +3,7 @@ import { ended, replied, said } from '../../test/log/story.ts'
 import { silentLogger } from '../base/logger.ts'
 import { baseOf, emptyState } from '../log/state.ts'
 import { memoryStore } from './memory/memory-store.ts'
-import type { Store } from './store.ts'
+import type { EventPage, Store } from './store.ts'
 import { caughtUp, loadWhole, WorkingSets } from './working-sets.ts'
 
 /** A store that counts how often a log is read from its beginning, and how often from where it was left. */
@@ -73,6 +73,55 @@ test('a tenant does not get what another has', async () => {
   await sets.load(store, 'default', 'c1')
   const other = await sets.load(store.forTenant('other'), 'other', 'c1')
   expect(other.state.lastSeq).toBe(0)
+})
+
+/** The last events of a log, as a claim brings them. */
+const endOf = (store: Store, id: string, after: number): Promise<EventPage> =>
+  store.pageEvents(id, { after, keep: 'oldest' })
+
+test('the end of a log that came with a claim is not read again where it joins what is known, or is the whole log', async () => {
+  const { store, counts } = countedStore()
+  const sets = new WorkingSets()
+  await write(store, 'c1', 't1', 't2')
+  const whole = await endOf(store, 'c1', 0)
+  const begun = await sets.loadWhole(store, 'default', 'c1', whole)
+  expect(begun).toMatchObject({ lastAt: whole.last?.at, origin: { summary: null }, state: { lastSeq: 2 } })
+  await write(store, 'c1', 't3', 't4')
+  const end = await endOf(store, 'c1', 1)
+  Object.assign(counts, { whole: 0, tail: 0 })
+  const grown = await sets.loadWhole(store, 'default', 'c1', end)
+  expect(grown.state).toEqual((await loadWhole(store, 'c1')).state)
+  expect([grown.lastAt, grown.origin]).toEqual([end.last?.at, begun.origin])
+  expect(sets.peek('default', 'c1')).toBe(grown)
+  expect(counts).toEqual({ whole: 1, tail: 0 })
+})
+
+test('the end of a log that does not join what is known is left aside', async () => {
+  const { store, counts } = countedStore()
+  const sets = new WorkingSets()
+  await write(store, 'c1', 't1')
+  await sets.loadWhole(store, 'default', 'c1')
+  await write(store, 'c1', 't2', 't3')
+  // Nothing says what is between.
+  const late = await sets.loadWhole(store, 'default', 'c1', await endOf(store, 'c1', 2))
+  expect(late.state.turns.map((turn) => turn.turnId)).toEqual(['t1', 't2', 't3'])
+  expect(counts.whole).toBe(1)
+  sets.drop('default', 'c1')
+  const unknown = await sets.loadWhole(store, 'default', 'c1', await endOf(store, 'c1', 2))
+  expect(unknown.state.turns.map((turn) => turn.turnId)).toEqual(['t1', 't2', 't3'])
+  await store.deleteConversation('c1')
+  await new Promise((resolve) => setTimeout(resolve, 2))
+  await write(store, 'c1', 't7', 't8', 't9')
+  const anew = await sets.loadWhole(store, 'default', 'c1', await endOf(store, 'c1', 0))
+  expect(anew.state.turns.map((turn) => turn.turnId)).toEqual(['t7', 't8', 't9'])
+})
+
+test('a session is no conversation, also where a claim has brought it', async () => {
+  const { store } = countedStore()
+  const started = { type: 'flow_started', content: { flow: 'f', version: '1', input: null, who: 'ann' } } as const
+  await store.commit('s1', { events: [started], conversation: { kind: 'flow', agent: 'flow:f' } })
+  const loading = new WorkingSets().loadWhole(store, 'default', 's1', await endOf(store, 's1', 0))
+  await expect(loading).rejects.toMatchObject({ code: 'not_a_conversation' })
 })
 
 test('a dropped set is read whole again', async () => {

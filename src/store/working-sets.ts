@@ -59,10 +59,12 @@ export class WorkingSets {
     return loaded
   }
 
-  /** The same, with everything that prompts are rendered from, however large. */
-  async loadWhole(store: TenantStore, tenant: string, id: string): Promise<WorkingSet> {
+  /** The same, with everything that prompts are rendered from, however large. `end`: the last events, just read. Where they join what is cached, nothing else is read. */
+  async loadWhole(store: TenantStore, tenant: string, id: string, end?: EventPage): Promise<WorkingSet> {
     const cached = this.peek(tenant, id)
-    const known = cached && !cached.state.isTrimmed ? await caughtUp(store, id, cached) : null
+    const whole = cached && !cached.state.isTrimmed ? cached : null
+    const joined = end ? joinedTo(whole, end) : null
+    const known = joined ?? (whole ? await caughtUp(store, id, whole) : null)
     const loaded = known ?? (await loadWhole(store, id))
     this.keep(tenant, id, loaded)
     return loaded
@@ -124,6 +126,20 @@ export async function caughtUp(
     expected,
   })
   return caught && hasReplaced(caught.state, state) ? null : caught
+}
+
+/** Null where events between are missing, or the log has to be read from the start: see `caughtUp`. Without `known`, `end` must be the whole log. */
+function joinedTo(known: WorkingSet | null, end: EventPage): WorkingSet | null {
+  if (!known) {
+    if (end.first?.seq !== 1) return null
+    refuseSession(end)
+    return withEvents({ state: emptyState, lastAt: 0, origin: { summary: null } }, [...end.events])
+  }
+  const events = [...end.events]
+  const place = events.findIndex(({ seq, at }) => seq === known.state.lastSeq && at === known.lastAt)
+  if (place < 0) return null
+  const joined = withEvents(known, events.slice(place + 1))
+  return hasReplaced(joined.state, known.state) ? null : joined
 }
 
 /** Reads from the latest summary on. Default: no limits. */

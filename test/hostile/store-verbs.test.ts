@@ -321,6 +321,7 @@ const methods: Readonly<Record<keyof Store, Attempts>> = {
       (hostile) => store.claimDue({ ...claim, agents: [hostile] }),
       (hostile) => store.claimDue({ ...claim, limit: hostile }),
       (hostile) => store.claimDue({ ...claim, suspects: hostile }),
+      (hostile) => store.claimDue({ ...claim, dueForMs: hostile }),
       (hostile) => store.claimDue({ ...claim, except: hostile }),
       (hostile) => store.claimDue({ ...claim, except: [hostile] }),
       (hostile) => store.claimDue({ ...claim, except: [{ tenant: 't', id: 'c', seq: hostile }] }),

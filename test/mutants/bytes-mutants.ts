@@ -133,8 +133,8 @@ export const bytesMutants: readonly Mutant[] = [
     edits: [
       {
         file: 'src/store/working-sets.ts',
-        find: 'cached && !cached.state.isTrimmed ? await caughtUp',
-        replace: 'cached ? await caughtUp',
+        find: 'const whole = cached && !cached.state.isTrimmed ? cached : null',
+        replace: 'const whole = cached',
       },
     ],
     killedBy: [bounded('goes on with its agent, though what is kept of it is not all')],

@@ -3,6 +3,10 @@ import type { Case, Mutant } from './mutant.ts'
 const claims = (test: string): Case => ({ file: 'src/engine/lease/claims.test.ts', test })
 const search = (test: string): Case => ({ file: 'src/engine/lease/work-search.test.ts', test })
 const orphaned = (test: string): Case => ({ file: 'test/stories/leases-orphaned.test.ts', test })
+const ends = (test: string): Case => ({ file: 'src/store/postgres/claim-due.test.ts', test })
+const sets = (test: string): Case => ({ file: 'src/store/working-sets.test.ts', test })
+const claimed = (test: string): Case => ({ file: 'test/stories/working-sets-claimed.test.ts', test })
+const channel = (test: string): Case => ({ file: 'src/store/postgres/hint-channel.test.ts', test })
 const takers = (test: string): Case => ({ file: 'src/store/postgres/takers.test.ts', test })
 const hints = (test: string): Case => ({ file: 'src/store/postgres/hints.test.ts', test })
 const expiry = (test: string): Case => ({ file: 'src/store/expiry-loop.test.ts', test })
@@ -92,8 +96,8 @@ const planted: readonly (readonly [name: string, file: string, find: string, rep
   ],
   [
     'what another process was named for is not looked for later',
-    'src/engine/lease/worker.ts',
-    'else if (taker !== null) this.#search.lookLater()',
+    'src/engine/lease/work-search.ts',
+    'else if (taker !== null) this.#otherIsNamed()',
     '',
     search(naming),
   ],
@@ -103,6 +107,64 @@ const planted: readonly (readonly [name: string, file: string, find: string, rep
     'if (only && only.length > room) this.#worker.onFull()',
     '',
     search('for named conversations takes no more than there is room for, and the others when there is'),
+  ],
+  [
+    'postgres: a claim brings a log from its beginning, past its summary',
+    'src/store/postgres/claim-due.ts',
+    'AND (e.seq > 1 OR NOT EXISTS',
+    'AND (e.seq > 0 OR NOT EXISTS',
+    ends('the first event of a log with a summary is not brought: the log is read from its summary on'),
+  ],
+  [
+    'postgres: what is handed to a worker waits as long as any hint',
+    'src/store/postgres/hints.ts',
+    'if (isHandOver(waiting)) this.#hurry.abort()',
+    '',
+    channel(
+      'a hint that hands a message to a worker waits two milliseconds at most for the one before, and takes others along',
+    ),
+  ],
+  [
+    'postgres: a search takes what its hint has just handed to another worker',
+    'src/store/postgres/claim-due.ts',
+    'AND c.wake_at <= ${now} - $11::bigint',
+    'AND c.wake_at <= ${now} - 0 * $11::bigint',
+    ends('what has not been due for as long as is asked for is left'),
+  ],
+  [
+    'what was just handed to another worker is not looked for again',
+    'src/engine/lease/work-search.ts',
+    'if (monotonic(this.#node.clock) - this.#otherNamedAt < laterMs / 2) this.#lookLater()',
+    '',
+    search('for what another process was named leaves alone what is new, and looks for it once more'),
+  ],
+  [
+    'the end of a log is added to what is known of another',
+    'src/store/working-sets.ts',
+    'seq === known.state.lastSeq && at === known.lastAt',
+    'seq === known.state.lastSeq',
+    sets('the end of a log that does not join what is known is left aside'),
+  ],
+  [
+    'the events of a claim count as the end though one is missing',
+    'src/store/claim-due.ts',
+    'events.length > 0 && events.every(({ seq }, place) => seq === before + 1 + place)',
+    'events.length > 0',
+    ends('an event that is large is not brought, nor is a log without it'),
+  ],
+  [
+    'what grew while it was claimed is worked on as the claim saw it',
+    'src/engine/lease/worker.ts',
+    'this.take(ref, agent, { ...granted, known: null }, hintedSeq)',
+    'this.take(ref, agent, { ...granted, known: null })',
+    claimed('what is said while a claim is under way is read before the model is asked (postgres)'),
+  ],
+  [
+    'what a claim under way may have missed is forgotten',
+    'src/engine/lease/work-search.ts',
+    '?? (this.#heard.size < mostNamed ? 0 : lastSeq + 1)',
+    '?? 0',
+    search('tells what was heard of a conversation while it was claimed, because the claim may have seen less'),
   ],
   [
     'postgres: what is to be left alone is taken',

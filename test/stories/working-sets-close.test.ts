@@ -137,7 +137,8 @@ overStores('closing a runtime', (story) => {
     await story
       .start({ agents: [agent], store, work: false })
       .conversation('c1', { agent: 'slow' })
-      .send('hello')
+      // More than a claim brings, so that the log is read.
+      .send('hello '.repeat(1_000))
     for (const method of ['claimDue', 'pageSince'] as const) {
       const { store: slow, isCalled, goOn } = slowStore(store, method)
       const runtime = story.start({ agents: [agent], store: slow })

@@ -12,6 +12,9 @@ import { overStores } from './over-stores.ts'
 import { shapeOf } from './texts.ts'
 import { until } from './until.ts'
 
+/** More than a claim brings, so that who takes the conversation reads its log. */
+const long = 'go '.repeat(2_000)
+
 overStores('a store that is away for a moment', (story) => {
   function worker() {
     const runs: string[] = []
@@ -43,7 +46,7 @@ overStores('a store that is away for a moment', (story) => {
       const store = story.openStore()
       const picture = { type: 'file', mediaType: 'image/png', data: new Uint8Array([1]) } as const
       const api = story.start({ agents: [agent], store, work: false }).conversation('c1', { agent: 'worker' })
-      const turn = await api.send([picture, { type: 'text', text: 'go' }])
+      const turn = await api.send([picture, { type: 'text', text: long }])
       const { store: flaky, failures } = flakyStore(store, flaw)
       story.start({ agents: [agent], store: flaky, pollMs: 10, leaseMs: 1_500 })
       expect(await turn.outcome()).toMatchObject({ status: 'completed', text: 'Done.' })
@@ -125,7 +128,7 @@ overStores('a store that is away for a moment', (story) => {
     const told: string[] = []
     const tell = (message: string) => void told.push(message)
     const api = story.start({ agents: [agent], store, work: false }).conversation('c1', { agent: 'worker' })
-    const turn = await api.send('go')
+    const turn = await api.send(long)
     const { store: flaky, failures } = flakyStore(store, { method: 'pageSince', times: 3 })
     story.start({ agents: [agent], store: flaky, logger: { ...silentLogger, warn: tell, error: tell }, pollMs: 10 })
     expect(await turn.outcome()).toMatchObject({ status: 'completed' })

@@ -52,7 +52,7 @@ export class Claims {
    * Claims due conversations: at most `limit`, one of them a suspect. Must not be called again before it has settled. A lease that the caller cannot use must be
    * released, and its conversation left.
    */
-  async takeDue(request: Pick<DueClaim, 'agents' | 'limit' | 'except' | 'only'>): Promise<TakenDue[]> {
+  async takeDue(request: Pick<DueClaim, 'agents' | 'limit' | 'except' | 'only' | 'dueForMs'>): Promise<TakenDue[]> {
     const { store, holder, leaseMs, clock, logger, turnLimits } = this.#node
     const suspects = this.hasPlaceForSuspect && !request.only ? 1 : 0
     if (suspects > 0) this.#suspect = notKnownYet

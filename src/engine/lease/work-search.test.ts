@@ -1,11 +1,16 @@
 import { describe, expect, test, vi } from 'vitest'
-import { heldFlow, noAgents, startSession, workingNode } from '../../../test/support/working-node.ts'
+import { heldFlow, noAgents, nodeSettings, startSession, workingNode } from '../../../test/support/working-node.ts'
 import { ConversationUnreadableError, StoreError } from '../../base/errors/store-errors.ts'
 import { silentLogger } from '../../base/logger.ts'
 import { defineFlow } from '../../define/define-flow.ts'
 import type { DueClaim } from '../../store/claim-due.ts'
 import { memoryStore } from '../../store/memory/memory-store.ts'
 import type { Store } from '../../store/store.ts'
+import { fakeClock } from '../../testing/fake-clock.ts'
+import { createNode } from '../node.ts'
+import type { Claims, TakenDue } from './claims.ts'
+import { SkippedConversations } from './skipped-conversations.ts'
+import { WorkSearch } from './work-search.ts'
 
 const tenant = 'default'
 const ref = (id: string) => ({ tenant, id })
@@ -178,6 +183,9 @@ describe('looking for work', () => {
     await pass(51)
     // It was not taken by the one that was named.
     expect([countOf('claimDue'), await types('theirs')]).toMatchObject([before + 2, { length: 2 }])
+    expect(lastQuery().dueForMs).toBe(40)
+    await pass(1_000)
+    expect(countOf('claimDue')).toBe(before + 2)
     await worker.close(0)
     expect(announced).toEqual(['here flow:f', 'gone'])
   })
@@ -248,6 +256,74 @@ describe('looking for work', () => {
     await pass(0)
     for (const id of ['s1', 's2']) expect((await types(id)).at(-1)).toBe('flow_ended')
     await worker.close(0)
+  })
+
+  test('for what another process was named leaves alone what is new, and looks for it once more', async () => {
+    const { worker, pass, calls } = workingNode([asks], { pollMs: 60_000 })
+    const asked = () => calls.flatMap(({ method, args }) => (method === 'claimDue' ? [args[0] as DueClaim] : []))
+    worker.startPolling(noAgents)
+    await pass(0)
+    expect(asked().map(({ dueForMs }) => dueForMs)).toEqual([undefined])
+    vi.spyOn(Math, 'random').mockReturnValue(0)
+    worker.hint({ ...ref('one'), seq: 1, taker: 'another' })
+    await pass(90)
+    worker.hint({ ...ref('two'), seq: 1, taker: 'another' })
+    await pass(10)
+    expect(asked().map(({ dueForMs }) => dueForMs)).toEqual([undefined, 40])
+    await pass(100)
+    expect(asked().map(({ dueForMs }) => dueForMs)).toEqual([undefined, 40, 40])
+    await pass(1_000)
+    expect(asked()).toHaveLength(3)
+    // What anyone is to take is looked for at once, with all that is due.
+    worker.hint({ ...ref('three'), seq: 1 })
+    await pass(0)
+    expect(asked().at(-1)!.dueForMs).toBe(undefined)
+    vi.restoreAllMocks()
+    await worker.close(0)
+  })
+
+  test('tells what was heard of a conversation while it was claimed, because the claim may have seen less', async () => {
+    const answers: PromiseWithResolvers<TakenDue[]>[] = []
+    const takeDue = () => {
+      answers.push(Promise.withResolvers())
+      return answers.at(-1)!.promise
+    }
+    const begun: [string, number][] = []
+    const node = { ...createNode(nodeSettings(memoryStore({ logger: silentLogger }), fakeClock())), pollMs: 60_000 }
+    const searcher = {
+      room: () => 2_000,
+      held: () => [],
+      begin: async ({ id }: TakenDue, hintedSeq: number) => void begun.push([id, hintedSeq]),
+      onFull: () => {},
+    }
+    const search = new WorkSearch(
+      node,
+      { takeDue } as unknown as Claims,
+      new SkippedConversations(silentLogger, () => 0),
+      searcher,
+    )
+    const taken = (...ids: string[]) => ids.map((id) => ({ ...ref(id), lastSeq: 5 }) as TakenDue)
+    search.heard({ ...ref('early'), seq: 9 })
+    const first = search.look()
+    for (const seq of [7, 6]) search.heard({ ...ref('grown'), seq })
+    answers[0]!.resolve(taken('early', 'grown', 'still'))
+    await first
+    expect(begun.splice(0)).toEqual([
+      ['early', 0],
+      ['grown', 7],
+      ['still', 0],
+    ])
+    // More than is remembered: any of them may have grown.
+    const second = search.look()
+    for (let n = 0; n < 1_001; n++) search.heard({ ...ref(`c${n}`), seq: 9 })
+    answers[1]!.resolve(taken('still', 'c0', 'c1000'))
+    await second
+    expect(begun).toEqual([
+      ['still', 6],
+      ['c0', 9],
+      ['c1000', 6],
+    ])
+    await search.close()
   })
 
   test('is stuck when none has succeeded for ten seconds, or for twenty polls', async () => {

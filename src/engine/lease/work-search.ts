@@ -1,5 +1,6 @@
 import { Backoff, jittered, monotonic } from '../../base/clock.ts'
 import { type ConversationRef, conversationKey } from '../../store/records.ts'
+import type { WakeHint } from '../../store/store.ts'
 import type { EngineNode } from '../node.ts'
 import type { Claims, TakenDue } from './claims.ts'
 import type { SkippedConversations } from './skipped-conversations.ts'
@@ -15,8 +16,11 @@ export type Searcher = {
   readonly room: () => number
   /** Those that it works on under a lease. Should the lease have lapsed, a claim of its own would cost the work that is under way. */
   readonly held: () => readonly ConversationRef[]
-  /** Must begin to work under the lease, or release it, before it returns; does not reject. The promise settles when the lease is known or released. */
-  readonly begin: (taken: TakenDue) => Promise<void>
+  /**
+   * Must begin to work under the lease, or release it, before it returns; does not reject. The promise settles when the lease is known or released. `hintedSeq`: heard of while
+   * it was claimed; what the claim has brought may be older.
+   */
+  readonly begin: (taken: TakenDue, hintedSeq: number) => Promise<void>
   /** There may be more than there is room for: it is looked for again when there is room. */
   readonly onFull: () => void
 }
@@ -26,6 +30,9 @@ const mostAtOnce = 32
 
 /** How much later than the worker that was named for a conversation the others look, so that they find it only where that one did not take it. */
 const laterMs = 100
+
+/** What has been due for less is left to the worker that was named for it. */
+const graceMs = 40
 
 /** The most ids that are remembered. Beyond that, the next search looks for all due work. */
 const mostNamed = 1_000
@@ -43,7 +50,13 @@ export class WorkSearch {
   #lookAgain = false
   /** Due, as a hint said, and for this process to take. */
   #named = new Map<string, ConversationRef>()
+  /** The seqs heard of since the last claim began. What that brings may be older. */
+  readonly #heard = new Map<string, number>()
+  /** What others were named for is looked for. */
+  #looksLate = false
   #isLookingLater = false
+  /** When another process was last named, by a clock that only goes forward. */
+  #otherNamedAt = Number.NEGATIVE_INFINITY
   /** Null while others must not name this process. */
   #unannounce: (() => void) | null = null
   #isTaker = true
@@ -92,8 +105,22 @@ export class WorkSearch {
     return this.#claiming
   }
 
+  /** Of a conversation that is not worked on here. */
+  heard({ tenant, id, seq }: WakeHint): void {
+    const key = conversationKey(tenant, id)
+    const isKept = this.#claiming !== null && (this.#heard.size < mostNamed || this.#heard.has(key))
+    if (isKept) this.#heard.set(key, Math.max(this.#heard.get(key) ?? 0, seq))
+  }
+
+  /** Something may be due. */
+  hinted({ tenant, id, taker }: WakeHint): void {
+    if (taker === undefined) void this.look()
+    else if (taker === this.#node.holder) this.#lookFor({ tenant, id })
+    else if (taker !== null) this.#otherIsNamed()
+  }
+
   /** This process was named for a conversation that is due. Nothing else is looked for, except under limits: then free slots are for what is due longest. */
-  lookFor(ref: ConversationRef): void {
+  #lookFor(ref: ConversationRef): void {
     if (!this.#node.turnLimits && this.#named.size < mostNamed)
       this.#named.set(conversationKey(ref.tenant, ref.id), ref)
     else this.#lookAgain = true
@@ -101,12 +128,20 @@ export class WorkSearch {
   }
 
   /** Another process was named for a conversation that is due. */
-  lookLater(): void {
+  #otherIsNamed(): void {
+    this.#otherNamedAt = monotonic(this.#node.clock)
+    this.#lookLater()
+  }
+
+  #lookLater(): void {
     if (this.#isLookingLater || this.#isClosed) return
     this.#isLookingLater = true
     const cancel = this.#node.clock.after(jittered(laterMs), () => {
       this.#isLookingLater = false
-      void this.look()
+      this.#looksLate = true
+      void this.#begin()
+      // This search leaves the last ones alone.
+      if (monotonic(this.#node.clock) - this.#otherNamedAt < laterMs / 2) this.#lookLater()
     })
     this.#keepTimer(cancel)
   }
@@ -127,11 +162,13 @@ export class WorkSearch {
   /** Must be called when something is asked for. */
   async #lookWhileAsked(): Promise<void> {
     try {
-      while ((this.#lookAgain || this.#named.size > 0) && !this.#isClosed) {
+      while ((this.#lookAgain || this.#looksLate || this.#named.size > 0) && !this.#isClosed) {
         const only = [...this.#named.values()]
         this.#named.clear()
-        if (only.length === 0) this.#lookAgain = false
-        const claim = this.#takeDue(only.length > 0 ? only : null)
+        const isLate = !this.#lookAgain
+        if (only.length === 0) this.#lookAgain = this.#looksLate = false
+        this.#heard.clear()
+        const claim = this.#takeDue(only.length > 0 ? only : null, isLate)
         this.#claiming = claim.catch(() => {})
         await claim
         this.#failures.hasWritten()
@@ -148,8 +185,8 @@ export class WorkSearch {
     }
   }
 
-  /** `only`: those that this process was named for; null: whatever is due. */
-  async #takeDue(only: readonly ConversationRef[] | null): Promise<void> {
+  /** `only`: those that this process was named for; null: whatever is due. `isLate`: and was not just left to another process. */
+  async #takeDue(only: readonly ConversationRef[] | null, isLate: boolean): Promise<void> {
     const room = this.#worker.room()
     if (room <= 0) {
       if (only) this.#worker.onFull()
@@ -162,13 +199,20 @@ export class WorkSearch {
       agents: this.#agents,
       limit,
       ...(only ? { except: skipped, only } : { except: [...skipped, ...held] }),
+      ...(isLate && !only ? { dueForMs: graceMs } : {}),
     })
     if (only && only.length > room) this.#worker.onFull()
     if (!only && taken.length >= limit) {
-      if (limit < room) this.#lookAgain = true
+      if (limit < room && isLate) this.#looksLate = true
+      else if (limit < room) this.#lookAgain = true
       else this.#worker.onFull()
     }
-    await Promise.all(taken.map((one) => this.#worker.begin(one)))
+    await Promise.all(taken.map((one) => this.#worker.begin(one, this.#heardOf(one))))
+  }
+
+  #heardOf({ tenant, id, lastSeq }: TakenDue): number {
+    // Where not all could be remembered, it is read to be sure.
+    return this.#heard.get(conversationKey(tenant, id)) ?? (this.#heard.size < mostNamed ? 0 : lastSeq + 1)
   }
 
   #announce(): void {

@@ -78,7 +78,7 @@ export class Worker implements WorkStarter {
     this.#search = new WorkSearch(node, this.#claims, this.#skipped, {
       room: () => this.#room,
       held: () => [...this.#taken.values()].flatMap(heldConversation).map(({ lease }) => lease.ref),
-      begin: (taken) => this.#begin(taken),
+      begin: (taken, hintedSeq) => this.#begin(taken, hintedSeq),
       onFull: () => void (this.#isFull = true),
     })
     this.#drain = new NodeDrain(node.clock, () => this.#taken.values())
@@ -96,17 +96,17 @@ export class Worker implements WorkStarter {
     this.#search.start()
   }
 
-  hint({ tenant, id, seq, taker }: WakeHint): void {
+  hint(hint: WakeHint): void {
+    const { tenant, id, seq } = hint
     const key = conversationKey(tenant, id)
     const taken = this.#taken.get(key)
     const expected = this.#expected.get(key)
+    if (!taken) this.#search.heard(hint)
     if (taken) {
       taken.hintedSeq = Math.max(taken.hintedSeq, seq)
       taken.owner?.hint(seq)
     } else if (expected) expected.hintedSeq = Math.max(expected.hintedSeq, seq)
-    else if (taker === undefined) this.#look()
-    else if (taker === this.#node.holder) this.#search.lookFor({ tenant, id })
-    else if (taker !== null) this.#search.lookLater()
+    else this.#search.hinted(hint)
   }
 
   requestLease(ref: ConversationRef, name: string | null): LeaseRequest {
@@ -372,13 +372,14 @@ export class Worker implements WorkStarter {
   }
 
   /** Resolves when the conversation is taken, or its lease was released because this process cannot work on it now. */
-  async #begin({ tenant, id, agent, epoch, askedAt, lastSeq, problem, fork }: TakenDue): Promise<void> {
+  async #begin({ tenant, id, agent, lastSeq, problem, ...granted }: TakenDue, hintedSeq: number): Promise<void> {
+    const { epoch } = granted
     const ref = { tenant, id }
     if (problem) this.#skipped.addUnreadable(ref, lastSeq, problem)
     const taken = this.#taken.get(conversationKey(tenant, id))
     const isUnusable = taken || problem || this.#isClosed || this.#room <= 0 || this.#skipped.has(ref, lastSeq)
     if (!isUnusable) {
-      this.take(ref, agent, { epoch, askedAt, known: null, fork }).catch((error) =>
+      this.take(ref, agent, { ...granted, known: null }, hintedSeq).catch((error) =>
         this.#node.logger.error('working on a conversation failed', { ...ref, error }),
       )
       return

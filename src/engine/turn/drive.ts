@@ -26,7 +26,7 @@ type Assignment = Brought & {
 export async function workOnConversation(
   node: EngineNode,
   worker: WorkStarter,
-  { ref, agent, lease, known: given, fork }: Assignment,
+  { ref, agent, lease, known: given, fork, log }: Assignment,
   onOwner: (owner: Owner) => void,
 ): Promise<number> {
   const { tenant, id } = ref
@@ -41,7 +41,7 @@ export async function workOnConversation(
   }
   // Nothing is awaited where the log is known, so that a caller who asks for the turn at once finds its owner here.
   const known = parent ? null : given
-  const workingSet = known?.workingSet ?? (await workingSets.loadWhole(store, tenant, id))
+  const workingSet = known?.workingSet ?? (await workingSets.loadWhole(store, tenant, id, parent ? undefined : log))
   // `known` is a log whose last message opened its only open turn: a fork has copied none of that.
   const forker = known ? null : fork === undefined ? await forkerOf(store, id) : forkerIn(fork)
   if (worker.isClosed) {

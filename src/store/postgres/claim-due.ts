@@ -1,5 +1,5 @@
 import type { ClaimedRow, PreparedClaim } from '../claim-due.ts'
-import type { ReadConversation } from '../driver.ts'
+import type { ReadConversation, StoredEvent } from '../driver.ts'
 import type { ClockChange, ClockWatch } from '../lease.ts'
 import {
   arrayLiteral,
@@ -20,6 +20,7 @@ type Row = { readonly now: number } & (
       readonly of_tenant: string
       readonly place: number
       readonly type: ClaimedRow['type']
+      readonly log: string | null
     } & Pick<ClaimedRow, 'epoch' | 'lapses'>)
 )
 
@@ -38,10 +39,10 @@ export function claimDue(
   // A statement whose answer was lost is not repeated: it would take others. What it took are strays.
   let last: string | null = null
   const run = async (claim: PreparedClaim): Promise<Row[]> => {
-    const { only, agents, limits, suspects } = claim
+    const { only, agents, limits, suspects, dueForMs } = claim
     if (only) return database.run<Row>(onlyThese, [...valuesOf(claim), ...refColumns(only)], 'reject')
     const limited = await searchLimits(database, agents, limits)
-    const rows = await database.run<Row>(anyDue, [...valuesOf(claim), suspects, last, ...limited], 'reject')
+    const rows = await database.run<Row>(anyDue, [...valuesOf(claim), suspects, last, ...limited, dueForMs], 'reject')
     // The next search begins with the tenant after the last one that was served.
     last = lastServed(
       rows.flatMap((row) => row.of_tenant ?? []),
@@ -68,6 +69,17 @@ export function claimDue(
 /** How many rows a search finds for each one it takes, and how many suspects, because other nodes take the first ones at the same time. */
 const spares = { others: 4, suspects: 16 }
 
+/** How many of the last events a claim brings, and the bytes of the largest: the rest of a long log is what the process knows, or reads. */
+const brought = { events: 8, bytes: 4_096 }
+
+/** Seen as of the start of the statement, which may be before the last commit to a row that the claim has waited for. */
+const endOfLog = (
+  schema: string,
+): string => `SELECT json_agg(json_build_array(e.seq, e.at, e.type, e.content) ORDER BY e.seq)::text AS log
+        FROM ${schema}.events e WHERE e.tenant = claimed.of_tenant AND e.conversation_id = claimed.id AND e.seq > claimed."lastSeq" - ${brought.events}
+          AND octet_length(e.content) <= ${brought.bytes}
+          AND (e.seq > 1 OR NOT EXISTS (SELECT FROM ${schema}.summaries s WHERE s.tenant = e.tenant AND s.conversation_id = e.conversation_id))`
+
 /**
  * `found` are the rows to take, in the order of their places. `fair_due` chooses; what changed since is looked at again once the row is locked, and instead of rows that
  * another statement has locked the next are taken. Under limits, claims wait for each other in `fair_due`, so what it counted stays so until the claim is made.
@@ -83,7 +95,7 @@ function claimStatement(schema: string, form: 'any' | 'only'): Statement {
   const chosen = (which: string, most: string): string => `SELECT d.of_tenant, d.of_id, d.place
           FROM (SELECT * FROM candidates d WHERE ${which} ORDER BY d.place) d, LATERAL (
             SELECT FROM ${schema}.conversations c WHERE c.tenant = d.of_tenant AND c.id = d.of_id
-              AND c.wake_at <= ${now} AND ${isFree} AND (d.is_suspect OR c.epoch IS NULL OR ${isSuspect} IS NOT TRUE) AND ${mayTake} LIMIT 1 ${lock}
+              AND c.wake_at <= ${now} - $11::bigint AND ${isFree} AND (d.is_suspect OR c.epoch IS NULL OR ${isSuspect} IS NOT TRUE) AND ${mayTake} LIMIT 1 ${lock}
           ) c LIMIT ${most}`
   const any = `candidates AS MATERIALIZED (SELECT d.of_tenant, d.of_id, d.is_suspect, d.ordinality AS place
           FROM ${schema}.fair_due(
@@ -107,7 +119,8 @@ function claimStatement(schema: string, form: 'any' | 'only'): Statement {
         RETURNING p.of_tenant, p.place, c.epoch, coalesce(cardinality(c.lapsed), 0) AS lapses,
           CASE WHEN ${isQuarantined} THEN 'quarantined' ELSE 'taken' END AS type, c.idle_seq AS "idleSeq", ${conversationColumns}
       )
-      SELECT (SELECT ${nowMs}) AS now, claimed.* FROM (VALUES (1)) one LEFT JOIN claimed ON true ORDER BY claimed.place`,
+      SELECT (SELECT ${nowMs}) AS now, claimed.*, ended.log FROM (VALUES (1)) one LEFT JOIN claimed ON true
+        LEFT JOIN LATERAL (${endOfLog(schema)}) ended ON true ORDER BY claimed.place`,
   }
 }
 
@@ -130,6 +143,11 @@ function refColumns(refs: NonNullable<PreparedClaim['only']>): string[] {
 
 function claimedRow(row: Row): ClaimedRow[] {
   if (row.of_tenant === null) return []
-  const { now: _, of_tenant: tenant, place: __, type, epoch, lapses, ...read } = row
-  return [{ tenant, type, epoch, lapses, row: read }]
+  const { now: _, of_tenant: tenant, place: __, type, epoch, lapses, log, ...read } = row
+  return [{ tenant, type, epoch, lapses, row: read, log: eventsIn(log) }]
+}
+
+function eventsIn(log: string | null): StoredEvent[] {
+  const events = JSON.parse(log ?? '[]') as [number, number, string, string][]
+  return events.map(([seq, at, type, content]) => ({ seq, at, type, content }))
 }

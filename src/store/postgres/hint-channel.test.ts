@@ -112,6 +112,28 @@ test('hints are sent twenty milliseconds apart, and a second after one could not
   expect(notified()).toBe(3)
 })
 
+test('a hint that hands a message to a worker waits two milliseconds at most for the one before, and takes others along', async () => {
+  const send = async (seq: number, ms: number, taker?: string | null) => {
+    channel.send({ tenant: 'acme', id: `chat-${seq}`, seq, ...(taker === undefined ? {} : { taker }) })
+    await vi.advanceTimersByTimeAsync(ms)
+    return notified()
+  }
+  expect(await send(1, 0, 'one')).toBe(1)
+  expect(await send(2, 1, 'one')).toBe(1)
+  expect(await send(3, 1, 'one')).toBe(2)
+  expect(await send(4, 10)).toBe(2)
+  expect(await send(5, 0, 'one')).toBe(3)
+  // It took the fourth along.
+  await vi.advanceTimersByTimeAsync(50)
+  expect(notified()).toBe(3)
+  // What is handed over later takes its place in the queue with it.
+  expect(await send(6, 0)).toBe(4)
+  expect(await send(7, 5, null)).toBe(4)
+  channel.send({ tenant: 'acme', id: 'chat-7', seq: 8, taker: 'one' })
+  await vi.advanceTimersByTimeAsync(0)
+  expect(notified()).toBe(5)
+})
+
 test('a connection over which workers announce themselves is not checked beside that, and any other is', async () => {
   await channel.close()
   channel = new HintChannel({ ...options, hintCheckMs: 10_000 })

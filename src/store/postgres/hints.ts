@@ -18,8 +18,8 @@ export type HintChannelOptions = {
   readonly hintCheckMs: number
 }
 
-/** Under load hints are collected; a lone one is sent immediately. */
-const minIntervalMs = 20
+/** Under load hints are collected; a lone one is sent immediately. One that names a worker hands a message over, and waits for less. */
+const intervalMs = { most: 20, handOver: 2 }
 const pauseAfterFailureMs = 1_000
 const reconnectDelaysMs = [50, 200, 1_000, 3_000]
 const closeWithinMs = 1_000
@@ -34,6 +34,8 @@ export class HintChannel {
   /** Identifies this process's own messages, which it ignores. */
   readonly #self = randomUUID()
   readonly #waiting = new Map<string, WakeHint>()
+  /** Ends the pause between two notifications, when something is handed over. */
+  #hurry = new AbortController()
   readonly #takers = { elsewhere: new Takers(), anywhere: new Takers() }
   /** The workers of this process, by what stands for them in notifications. */
   readonly #workers = new Map<string, { readonly worker: WorkerHere; readonly timer: NodeJS.Timeout }>()
@@ -59,7 +61,9 @@ export class HintChannel {
     if (this.#isClosed) return
     const key = `${hint.tenant}\n${hint.id}`
     const earlier = this.#waiting.get(key)
-    this.#waiting.set(key, earlier ? together(earlier, hint) : hint)
+    const waiting = earlier ? together(earlier, hint) : hint
+    this.#waiting.set(key, waiting)
+    if (isHandOver(waiting)) this.#hurry.abort()
     this.#sending ??= this.#sendWaiting().finally(() => {
       this.#sending = null
     })
@@ -149,18 +153,25 @@ export class HintChannel {
     while (this.#waiting.size > 0) {
       const batch = [...this.#waiting.values()]
       this.#waiting.clear()
-      let pauseMs = minIntervalMs
+      this.#hurry = new AbortController()
+      let isSent = true
       try {
         for (const payload of hintPayloads(this.#self, batch)) {
           await this.#query(this.#notify(payload))
         }
       } catch (error) {
-        pauseMs = pauseAfterFailureMs
+        isSent = false
         this.#wentDown(error)
       }
       if (this.#isClosed) return
-      await pause(pauseMs, { unref: true })
+      await (isSent ? this.#pauseBetween() : pause(pauseAfterFailureMs, { unref: true }))
     }
+  }
+
+  async #pauseBetween(): Promise<void> {
+    const { most, handOver } = intervalMs
+    await pause(handOver, { unref: true })
+    await pause(most - handOver, { signal: this.#hurry.signal, unref: true })
   }
 
   async #listenAgain(): Promise<void> {
@@ -258,6 +269,11 @@ type Payload = [
   hints: [tenant: string, id: string, seq: number, taker?: string | 0][],
   said?: Announcement | Question,
 ]
+
+/** One worker is to take it, and waits for it. */
+function isHandOver({ taker }: WakeHint): boolean {
+  return typeof taker === 'string'
+}
 
 /** Of two hints for one conversation: what is to be taken stays to be taken. */
 function together(earlier: WakeHint, later: WakeHint): WakeHint {

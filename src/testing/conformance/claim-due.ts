@@ -75,6 +75,26 @@ export function claimDue({ describe, test, testTwoStores, testLeaping, expect }:
       expect(await store.commit('lost', { ...change, epoch: taken['lost']! })).toMatchObject({ conflict: 'epoch' })
     })
 
+    test('what a claim brings of a log is its end, and its beginning only where no summary stands for it', async ({
+      store,
+    }) => {
+      for (const id of ['plain', 'told']) {
+        await begin(store, id)
+        await store.appendEvent(id, titled('A'))
+      }
+      await store.putSummary('told', { fromSeq: 1, toSeq: 1, content: 'hello', version: 1, base: null })
+      const brought = Object.fromEntries(
+        (await store.claimDue(claim)).map((one) => [
+          one.id,
+          one.type === 'taken' && one.log ? [...one.log.events] : [],
+        ]),
+      )
+      expect(Object.keys(brought).sort()).toEqual(['plain', 'told'])
+      for (const [id, events] of Object.entries(brought))
+        expect(events).toEqual((await store.streamEvents(id)).slice(2 - events.length))
+      expect(brought['told']!.length).toBeLessThan(2)
+    })
+
     test('a conversation is left alone until its log is longer, or however long it is', async ({ store }) => {
       for (const id of ['same', 'grown', 'never', 'free']) await begin(store, id)
       await begin(store.forTenant('acme'), 'same')
