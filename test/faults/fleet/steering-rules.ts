@@ -100,7 +100,10 @@ export function jobsActOnce({ history, jobs, kept }: Facts): string[] {
     if (!job) return [`job ${id} was acknowledged and is not there`]
     const problem = (job.report as { problem?: string | null } | null)?.problem
     if (job.state !== 'done' || problem) return [`job ${id} is ${job.state}: ${problem}`]
-    const acted = [...kept.values()].map((one) => ({ one, events: actsOf(id, job.action, one) }))
+    // A cancelled turn takes its children along, and they may have begun later.
+    const acted = [...kept.values()]
+      .filter(({ record }) => !isChild(record))
+      .map((one) => ({ one, events: actsOf(id, job.action, one) }))
     const touched = acted.filter(({ events }) => events.length > 0)
     const problems = touched.flatMap(({ one, events }) => {
       const turns = new Set(events.map(({ turnId }) => turnId))
@@ -115,6 +118,10 @@ export function jobsActOnce({ history, jobs, kept }: Facts): string[] {
       problems.push(`job ${id} says it acted on ${job.done} conversations, and did on ${touched.length}`)
     return problems
   })
+}
+
+function isChild({ parent }: Kept['record']): boolean {
+  return parent !== null && 'callId' in parent
 }
 
 /** What a job wrote to a log, with when the turn began that it acted on. */
