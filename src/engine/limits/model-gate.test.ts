@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { replied, said, stateOf } from '../../../test/log/story.ts'
 import { type Clock, systemClock } from '../../base/clock.ts'
 import { defineAgent } from '../../define/define-agent.ts'
 import type { Usage } from '../../log/events.ts'
@@ -11,7 +12,7 @@ type Given = {
   readonly accounts?: { readonly requestsPerMinute?: number; readonly tokensPerMinute?: number }
   readonly hasFallback?: boolean
   /** What the store answers. Default: it grants two requests and 2,000 tokens. */
-  readonly lend?: (request: BorrowRequest) => Borrowed
+  readonly lend?: (request: BorrowRequest) => Borrowed | Promise<Borrowed>
 }
 
 const granted = { type: 'granted', requests: 2, tokens: 2_000, minute: 1, forMs: 60_000 } as const
@@ -35,10 +36,11 @@ function openGate({ accounts = {}, hasFallback = false, lend = () => granted }: 
     ...{ name: 'desk', model, account: 'openai', retry: { maxAttempts: 2 } },
     ...(hasFallback ? { fallbackModels: [model] } : {}),
   })
-  const parts = { accounts: store, clock, warnOfStore: () => {} }
+  const warnings: string[] = []
+  const parts = { accounts: store, clock, warnOfStore: (message: string) => void warnings.push(message) }
   const gates = new ModelGates({ accounts: { openai: accounts } }, [agent], parts)
-  const gate = gates.of(agent, { tenant: 'acme', id: 'c' })!
-  return { gate, borrowed, pauses, pass: (ms: number) => void (nowMs += ms) }
+  const gateOf = (id: string) => gates.of(agent, { tenant: 'acme', id })!
+  return { gate: gateOf('c'), gateOf, store, borrowed, pauses, warnings, pass: (ms: number) => void (nowMs += ms) }
 }
 
 /** A model call of which the provider reports this usage. */
@@ -157,4 +159,179 @@ test('a turn that was put off waits for so long before its next call, once', asy
   expect(await gate.enter(emptyState)).toBe(5_000)
   expect(borrowed).toEqual([])
   expect(await gate.enter(emptyState)).toBe(0)
+})
+
+test('a provider that says nothing of a wait is waited for as before the next attempt, and no other call is held up', async () => {
+  for (const retryAfterMs of [null, 0]) {
+    const { gate, pauses } = openGate()
+    await gate.enter(emptyState)
+    const waitMs = gate.begin().onRateLimited({ retryAfterMs, delayMs: 4_000 })
+    expect([waitMs, pauses]).toEqual([retryAfterMs === null ? 4_000 : null, []])
+  }
+})
+
+test('a pause that the store is not told of is logged, and kept here', async () => {
+  const { gate, store, warnings } = openGate()
+  store.pause = async () => {
+    throw new Error('away')
+  }
+  await gate.enter(emptyState)
+  gate.begin().onRateLimited({ retryAfterMs: 500, delayMs: null })
+  expect(await gate.enter(emptyState)).toBe(500)
+  expect(warnings).toEqual(['telling what an account has used failed'])
+})
+
+test.each([
+  [2_000, 60_000],
+  [500, 500],
+])('what was borrowed is used for %d ms where it is lent for %d', async (usedMs, forMs) => {
+  const lend = () => ({ ...granted, requests: 10, tokens: 10_000, forMs })
+  const { gate, borrowed, pass } = openGate({ lend })
+  const calls = async () => {
+    expect(await gate.enter(emptyState)).toBe(0)
+    gate.begin()
+    return borrowed.length
+  }
+  expect(await calls()).toBe(1)
+  pass(usedMs - 1)
+  expect(await calls()).toBe(1)
+  pass(1)
+  expect(await calls()).toBe(2)
+  expect(borrowed.map(({ returned }) => returned)).toEqual([null, { requests: 8, tokens: 8_000, minute: 1 }])
+})
+
+test('the last request and the last token of a slice are used before more is borrowed', async () => {
+  const { gate, borrowed } = openGate()
+  for (const asked of [1, 1, 2]) {
+    await gate.enter(emptyState)
+    gate.begin()
+    expect(borrowed).toHaveLength(asked)
+  }
+})
+
+test.each([
+  [{}, { requests: null, tokens: null }, { requests: 1_000_000, tokens: 1_000_000_000 }],
+  [
+    { requestsPerMinute: 120, tokensPerMinute: 200_000 },
+    { requests: 120, tokens: 200_000 },
+    { requests: 3, tokens: 4_000 },
+  ],
+  [
+    { requestsPerMinute: 10, tokensPerMinute: 5_000 },
+    { requests: 10, tokens: 5_000 },
+    { requests: 1, tokens: 1_000 },
+  ],
+])(
+  'with the limits %j a fiftieth of a minute is asked for, and never less than the call needs',
+  async (accounts, limits, want) => {
+    const { gate, borrowed } = openGate({ accounts })
+    await gate.enter(emptyState)
+    expect(borrowed).toEqual([
+      { account: 'openai', limits, need: { requests: 1, tokens: 1_000 }, want, returned: null },
+    ])
+  },
+)
+
+test.each([
+  [{ requestsPerMinute: 60 }, 1_000],
+  [{ tokensPerMinute: 10_000 }, 6_000],
+  [{ requestsPerMinute: 60, tokensPerMinute: 10_000 }, 6_000],
+])(
+  'with the limits %j turns that are put off come back %d ms after each other, within a minute',
+  async (accounts, eachMs) => {
+    const { gate, borrowed, pass } = openGate({ accounts, lend: () => ({ type: 'wait', waitMs: 500 }) })
+    const waits: number[] = []
+    for (let turn = 0; turn < 3; turn++) waits.push(await gate.enter(emptyState))
+    expect(waits).toEqual([500, 500 + eachMs, 500 + 2 * eachMs])
+    // The store has refused until then.
+    expect(borrowed).toHaveLength(1)
+    pass(500)
+    expect(await gate.enter(emptyState)).toBe(3 * eachMs)
+    expect(borrowed).toHaveLength(2)
+    for (let turn = 0; turn < 70; turn++) expect(await gate.enter(emptyState)).toBeLessThanOrEqual(60_000)
+    expect(await gate.enter(emptyState)).toBe(60_000)
+  },
+)
+
+test('a store that refuses for longer is asked again after a second', async () => {
+  const { gate, borrowed, pass } = openGate({ lend: () => ({ type: 'wait', waitMs: 30_000 }) })
+  expect(await gate.enter(emptyState)).toBe(30_000)
+  pass(999)
+  expect(await gate.enter(emptyState)).toBe(29_001)
+  expect(borrowed).toHaveLength(1)
+  pass(1)
+  await gate.enter(emptyState)
+  expect(borrowed).toHaveLength(2)
+})
+
+test('calls that come at once ask the store once where that is enough, and each for itself where it fails', async () => {
+  const open = openGate()
+  const enter = () => Promise.allSettled(['c', 'd'].map((id) => open.gateOf(id).enter(emptyState)))
+  expect(await enter()).toEqual([0, 0].map((value) => ({ status: 'fulfilled', value })))
+  expect(open.borrowed).toHaveLength(1)
+  const failing = openGate({
+    lend: () => {
+      if (failing.borrowed.length === 1) throw new Error('away')
+      return granted
+    },
+  })
+  const entered = await Promise.allSettled(['c', 'd'].map((id) => failing.gateOf(id).enter(emptyState)))
+  expect(entered).toMatchObject([{ status: 'rejected' }, { status: 'fulfilled', value: 0 }])
+})
+
+test.each([
+  ['granted', granted, { requests: 2, tokens: 2_900, minute: 1 }],
+  ['refused', { type: 'wait', waitMs: 30_000 }, { requests: 0, tokens: 900, minute: 1 }],
+] as const)('what a call gives back while the store is asked is kept: %s', async (_, answer, kept) => {
+  const answers: PromiseWithResolvers<Borrowed>[] = []
+  const open = openGate({
+    lend: () => {
+      if (open.borrowed.length !== 2) return { ...granted, requests: 4, tokens: 4_000 }
+      answers.push(Promise.withResolvers())
+      return answers[0]!.promise
+    },
+  })
+  const [one, two] = [open.gate, open.gateOf('d')]
+  const running = []
+  for (const gate of [one, two]) {
+    expect(await gate.enter(emptyState)).toBe(0)
+    running.push(gate.begin())
+  }
+  running[0]!.onAttempt({ usage: { inputTokens: 5_000 }, status: 'ok' })
+  running[0]!.end(true)
+  expect(open.borrowed.at(-1)).toMatchObject({ returned: { requests: 2, tokens: -2_000 } })
+  running[1]!.onAttempt({ usage: { outputTokens: 100 }, status: 'ok' })
+  running[1]!.end(true)
+  answers[0]!.resolve(answer)
+  await new Promise((resolve) => setImmediate(resolve))
+  // A report that was refused puts no call off.
+  expect(await leftIn(open)).toEqual(kept)
+})
+
+const used = (messageId: string, usage: Usage) => replied('t1', messageId, 1, { usage })
+
+test.each([
+  [
+    'of several messages, the last',
+    [said('t1'), used('m1', { inputTokens: 700 }), used('m2', { inputTokens: 300 })],
+    300,
+  ],
+  ['prompt and answer', [said('t1'), used('m1', { inputTokens: 300, outputTokens: 40 })], 340],
+  ['the last that told', [said('t1'), used('m1', { outputTokens: 50 }), used('m2', {})], 50],
+  ['none', [said('t1'), used('m1', {})], 1_000],
+])('a call is expected to take what the messages before it did: %s', async (_, events, tokens) => {
+  const { gate, borrowed } = openGate()
+  await gate.enter(stateOf(events))
+  expect(borrowed[0]!.need.tokens).toBe(tokens)
+})
+
+test('without messages that told, a call is expected to take what calls of the account took, the newest an eighth of it', async () => {
+  const { gate, borrowed, pass } = openGate({ lend: () => ({ ...granted, requests: 10, tokens: 50_000 }) })
+  await call(gate, { inputTokens: 9_000 })
+  await call(gate, {}, 'failed')
+  await gate.enter(emptyState)
+  gate.begin().end(false)
+  pass(2_000)
+  await gate.enter(emptyState)
+  expect(borrowed.at(-1)!.need.tokens).toBe(2_000)
 })
