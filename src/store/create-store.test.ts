@@ -36,3 +36,33 @@ test('closing waits for the one operation that is under way, for every caller, a
   expect(happened.toSorted()).toEqual(['closed', 'read', 'told', 'told'])
   expect(happened[0]).toBe('read')
 })
+
+test('closing waits for the last of several operations, also where one fails', async () => {
+  const driver = memoryDriver()
+  const reads = new Map<string, PromiseWithResolvers<null>>()
+  let isClosed = false
+  const store = createStore(
+    {
+      ...driver,
+      getConversation: (_, id) => {
+        const read = Promise.withResolvers<null>()
+        reads.set(id, read)
+        return read.promise
+      },
+      close: async () => {
+        isClosed = true
+        await driver.close()
+      },
+    },
+    { logger: silentLogger, expiry: false },
+  )
+  const reading = Promise.allSettled(['c1', 'c2'].map((id) => store.getConversation(id)))
+  const closing = store.close()
+  reads.get('c1')!.reject(new Error('away'))
+  await new Promise((resolve) => setImmediate(resolve))
+  expect(isClosed).toBe(false)
+  reads.get('c2')!.resolve(null)
+  await closing
+  expect(isClosed).toBe(true)
+  expect(await reading).toMatchObject([{ status: 'rejected' }, { status: 'fulfilled' }])
+})

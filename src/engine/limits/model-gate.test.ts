@@ -170,6 +170,13 @@ test('a provider that says nothing of a wait is waited for as before the next at
   }
 })
 
+test('a pause of ten minutes puts a turn off for one minute at once', async () => {
+  const { gate } = openGate()
+  await gate.enter(emptyState)
+  gate.begin().onRateLimited({ retryAfterMs: 600_000, delayMs: null })
+  expect(await gate.enter(emptyState)).toBe(60_000)
+})
+
 test('a pause that the store is not told of is logged, and kept here', async () => {
   const { gate, store, warnings } = openGate()
   store.pause = async () => {
@@ -178,7 +185,7 @@ test('a pause that the store is not told of is logged, and kept here', async () 
   await gate.enter(emptyState)
   gate.begin().onRateLimited({ retryAfterMs: 500, delayMs: null })
   expect(await gate.enter(emptyState)).toBe(500)
-  expect(warnings).toEqual(['telling what an account has used failed'])
+  expect(warnings).toEqual(['reporting the use of an account failed'])
 })
 
 test.each([

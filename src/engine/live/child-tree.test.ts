@@ -124,3 +124,29 @@ test('a change of one that has not been read yet is not told', async () => {
   await reading
   expect(changes()).toBe(1)
 })
+
+test('one that failed is not read again after the stop', async () => {
+  const { tree, listeners, done } = followed({})
+  await tree.read(waitingFor('c1'))
+  listeners.get(one)!.failed(new Error('away'))
+  tree.stop()
+  const before = done.length
+  vi.advanceTimersByTime(1_000)
+  expect(done).toHaveLength(before)
+})
+
+test.each([false, true])(
+  'what is read of one that is waited for no longer is not told, and may fail: %s',
+  async (fails) => {
+    for (const isStopped of [false, true]) {
+      const { tree, failing, changes, done } = followed({})
+      if (fails) failing.add(one)
+      tree.children('p', waitingFor('c1'))
+      if (isStopped) tree.stop()
+      else tree.children('p', waitingFor())
+      await new Promise((resolve) => setImmediate(resolve))
+      vi.advanceTimersByTime(1_000)
+      expect([done, changes()]).toEqual([[`listen ${one}`, `leave ${one}`, `tidy ${one}`], 0])
+    }
+  },
+)
