@@ -3,6 +3,7 @@ import type { ClaimedDue, DueClaim } from '../../../src/store/claim-due.ts'
 import type { Span } from '../compare/span.ts'
 import { claimProblem } from '../contract/due-work.ts'
 import { claim } from '../contract/leases.ts'
+import { events as eventsOf, latestSummary } from '../contract/queries.ts'
 import { farMs } from '../generate/durations.ts'
 import { agents, conversationId, holder, tenant } from '../generate/names.ts'
 import { Mismatch, type World } from '../world.ts'
@@ -65,5 +66,13 @@ async function claimedOne(
   const { agent, events, owner, parent } = conversation
   const fork = parent?.at === undefined ? null : { at: parent.at, owner }
   const rest = { agent, lastSeq: events.length, problem: null, fork }
-  world.same(actual, { type: 'taken', tenant: name, id, epoch, lapses: lapsed.length, ...rest }, 'claimDue')
+  const { log, ...claimed } = actual.type === 'taken' ? actual : { ...actual, log: undefined }
+  world.same(claimed, { type: 'taken', tenant: name, id, epoch, lapses: lapsed.length, ...rest }, 'claimDue')
+  if (!log) return
+  // A store may bring the end of the log, and the whole only where no summary stands for a part.
+  const brought = [...log.events]
+  const end = eventsOf(world.contract.tenant(name), id, { after: events.length - brought.length })
+  world.same(brought, end, 'claimDue log')
+  if (brought[0]?.seq === 1 && latestSummary(world.contract.tenant(name), id) !== null)
+    throw new Mismatch(`claimDue brought the whole log of ${id}, which has a summary`)
 }
