@@ -37,13 +37,16 @@ export function plainVerdictBySpecification(pair: Pair): Verdict {
   }
 }
 
-class SpecifiedRegExp extends RegExp {
+/** The global one is replaced while this is used. */
+const NativeRegExp = RegExp
+
+class SpecifiedRegExp extends NativeRegExp {
   override test(text: string): boolean {
     if (!this.unicode) return super.test(text)
-    const here = new RegExp(this.source, 'uy')
+    const here = new NativeRegExp(this.source, 'uy')
     for (let index = 0; ; index += text.codePointAt(index)! > 0xffff ? 2 : 1) {
       here.lastIndex = index
-      if (RegExp.prototype.test.call(here, text)) return true
+      if (here.test(text)) return true
       if (index >= text.length) return false
     }
   }
