@@ -89,8 +89,8 @@ export type Driver = {
   /** Leaves a tombstone for each conversation, and those that are there. */
   deleteTenant(tenant: string): Promise<number>
   getCall(tenant: string, callId: string): Promise<StoredCall | null>
-  /** Oldest first: by `createdAt`, then by the bytes of the id. */
-  pendingCalls(tenant: string, id: string): Promise<StoredCall[]>
+  /** Oldest first: by `createdAt`, then by the bytes of the id. `isBrief`: arguments, prompts and `meta` are not asked for, and may be 'null'. */
+  pendingCalls(tenant: string, id: string, isBrief?: boolean): Promise<StoredCall[]>
   /**
    * Newest first: by `createdAt`, then by the bytes of the id. Null when `before` names no call, or none of a conversation of `owner`. Bounded by the bytes of
    * `name`, `args`, `prompt`, `notice`, `meta` and `title`.

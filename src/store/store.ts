@@ -151,6 +151,8 @@ export type TenantStore = {
   getToolCall(callId: string): Promise<ToolCall | null>
   /** Oldest first. */
   pendingToolCalls(id: string): Promise<ToolCall[]>
+  /** The same calls by name only: their arguments may be large. */
+  pendingCallNames(id: string): Promise<Pick<ToolCall, 'id' | 'round' | 'kind'>[]>
   /**
    * Ends a pending call and appends its `resolution` in one transaction. Among all callers in all processes, exactly one gets 'ok'. `resolved` answers the
    * call: an approval is granted unless the result is `false`. `errored` ends the call with an error that the model reads, and never runs it: an approval is

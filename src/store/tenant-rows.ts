@@ -96,8 +96,19 @@ export async function putSummary(
 }
 
 /** What changed in a tenant, and how much it has. */
-export function tenantChanges(driver: Driver, tenant: string): Pick<TenantStore, 'changedSince' | 'tally'> {
+export function tenantChanges(
+  driver: Driver,
+  tenant: string,
+): Pick<TenantStore, 'changedSince' | 'pendingCallNames' | 'tally'> {
   return {
+    async pendingCallNames(id) {
+      checkId('conversation id', id)
+      return (await driver.pendingCalls(tenant, id, true)).map(({ id: callId, round, kind }) => ({
+        id: callId,
+        round,
+        kind,
+      }))
+    },
     async changedSince(since, limit) {
       checkWhole('since', since, 0)
       checkWhole('limit', limit, 1)

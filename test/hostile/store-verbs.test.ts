@@ -163,6 +163,7 @@ const methods: Readonly<Record<keyof Store, Attempts>> = {
   ],
   getToolCall: ofConversation((store, id) => store.getToolCall(id)),
   pendingToolCalls: ofConversation((store, id) => store.pendingToolCalls(id)),
+  pendingCallNames: ofConversation((store, id) => store.pendingCallNames(id)),
   resolveToolCall: (store) => [
     (hostile) => store.resolveToolCall(hostile, 'resolved', null),
     (hostile) => store.resolveToolCall('k1', hostile, null),

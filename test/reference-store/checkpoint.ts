@@ -29,7 +29,10 @@ async function checkTenant(world: World, name: string, via: number): Promise<voi
     world.same(await handle.getConversation(id), conversationRecord(conversation), `checkpoint ${id}`)
     world.same(await handle.streamEvents(id), events(tenant, id), `checkpoint ${id} events`)
     world.same(await handle.loadSince(id), since(tenant, id), `checkpoint ${id} since`)
-    world.same(await handle.pendingToolCalls(id), pendingCalls(tenant, id), `checkpoint ${id} pending`)
+    const pending = await handle.pendingToolCalls(id)
+    world.same(pending, pendingCalls(tenant, id), `checkpoint ${id} pending`)
+    const names = pending.map(({ id: callId, round, kind }) => ({ id: callId, round, kind }))
+    world.same(await handle.pendingCallNames(id), names, `checkpoint ${id} names of pending`)
     world.same(await handle.modelCalls(id), modelCalls(tenant, id), `checkpoint ${id} model calls`)
   }
   for (const [callId, call] of tenant.calls) {

@@ -96,6 +96,7 @@ export const allMethods = Object.keys({
     | 'liveBus'
     | 'nodes'
     | 'outbox'
+    | 'pendingCallNames'
     | 'steering'
     | 'tally'
     | 'upkeep'

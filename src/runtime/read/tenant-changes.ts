@@ -53,7 +53,7 @@ export function tenantChanges(
       const found = await pauses.of(records.map(({ id, agent }) => ({ tenant, id, agent })))
       const rows = records.map(async (record, index): Promise<ChangedRow> => {
         const paused = found[index] ? { paused: { at: found[index].at } } : {}
-        const waiting = record.waiting ? await own.pendingToolCalls(record.id) : []
+        const waiting = record.waiting ? await own.pendingCallNames(record.id) : []
         const calls = waiting
           .filter(({ kind }) => kind !== 'sub_agent')
           .slice(0, mostCalls)

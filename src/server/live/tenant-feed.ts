@@ -9,13 +9,16 @@ import { listEntry, sessionEntry } from '../routes/pages.ts'
 
 /** Changes of a conversation within this time are sent as one. */
 const collectMs = 50
-const rowsAtOnce = 500
+/** Few, because each row may have settings of a megabyte. */
+const rowsAtOnce = 20
 /** What hints missed is looked for this often, that far back. */
 const sweepMs = 5_000
 const sweepBackMs = 15_000
 const mostSwept = 10_000
 const mostDirty = 20_000
 const mostEntries = 2_000
+/** What the kept entries may take, their settings included. Beyond that, the oldest are dropped. */
+const mostBytes = 16 * 1024 * 1024
 const retryMs = 1_000
 
 /** A change that clients receive. `was`: the row as known before, or null. `row` is null if it is gone. */
@@ -25,6 +28,8 @@ export type FeedEntry = {
   readonly row: ChangedRow | null
   readonly was: ConversationRecord | null
   readonly frame: Uint8Array
+  /** About what it takes in memory. */
+  readonly bytes: number
   /** Without what is said in it, for callers who may list it and not read it. */
   readonly bareFrame: () => Uint8Array
 }
@@ -47,7 +52,9 @@ export class TenantFeed {
   readonly #stopListening: () => void
   readonly #sweeps: NodeJS.Timeout
   #entries: FeedEntry[] = []
+  #bytes = 0
   #lastIndex = 0
+  #reading: Promise<unknown> = Promise.resolve()
   #collecting: NodeJS.Timeout | null = null
   #isReading = false
   #isClosed = false
@@ -86,10 +93,18 @@ export class TenantFeed {
     return entries.filter((entry) => this.#newest.get(entry.id) === entry)
   }
 
-  /** Reads rows for one client that was away, as entries of the place where it begins. */
-  async read(ids: readonly string[], index: number): Promise<FeedEntry[]> {
-    const rows = new Map((await this.#changes.rows(ids)).map((row) => [row.record.id, row]))
-    return ids.map((id) => this.#entry(id, rows.get(id) ?? null, this.#newest.get(id)?.row?.record ?? null, index))
+  /**
+   * Reads rows for one client that was away, as entries of the place where it begins, and has `use` make of them what is kept. One client at a time, and few rows
+   * at once: a row may be large.
+   */
+  read<T>(ids: readonly string[], index: number, use: (entries: readonly FeedEntry[]) => Promise<T>): Promise<T> {
+    const read = this.#reading.then(async () => {
+      const rows = new Map((await this.#changes.rows(ids)).map((row) => [row.record.id, row]))
+      const known = (id: string) => this.#newest.get(id)?.row?.record ?? null
+      return use(ids.map((id) => this.#entry(id, rows.get(id) ?? null, known(id), index)))
+    })
+    this.#reading = read.catch(() => {})
+    return read
   }
 
   close(): void {
@@ -144,9 +159,13 @@ export class TenantFeed {
     this.#lastIndex += 1
     const entry = this.#entry(id, row, known?.row?.record ?? known?.was ?? null, this.#lastIndex)
     this.#entries.push(entry)
+    this.#bytes += entry.bytes
     this.#newest.set(id, entry)
-    for (const old of this.#entries.splice(0, this.#entries.length - mostEntries))
+    while (this.#entries.length > mostEntries || (this.#bytes > mostBytes && this.#entries.length > 1)) {
+      const old = this.#entries.shift()!
+      this.#bytes -= old.bytes
       if (this.#newest.get(old.id) === old) this.#newest.delete(old.id)
+    }
     for (const onGrown of [...this.#clients]) onGrown()
   }
 
@@ -159,6 +178,7 @@ export class TenantFeed {
       row,
       was,
       frame,
+      bytes: frame.byteLength + sizeOf(row?.record ?? null) + sizeOf(was),
       bareFrame: () => (row ? feedFrame(frameOf(withoutMessage(row)), place) : frame),
     }
   }
@@ -182,6 +202,7 @@ export class TenantFeed {
   #forget(): void {
     this.#dirty.clear()
     this.#entries = []
+    this.#bytes = 0
     this.#newest.clear()
     this.#lastIndex += 1
     for (const onGrown of [...this.#clients]) onGrown()
@@ -191,6 +212,11 @@ export class TenantFeed {
 function isSame(known: ChangedRow | null, row: ChangedRow | null): boolean {
   if (!known || !row) return known === row
   return JSON.stringify([known.listed, known.calls]) === JSON.stringify([row.listed, row.calls])
+}
+
+/** Of what an application may make large. */
+function sizeOf(record: ConversationRecord | null): number {
+  return record ? 2 * JSON.stringify(record.settings).length : 0
 }
 
 function frameOf({ listed, calls }: ChangedRow): object {

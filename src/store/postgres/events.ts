@@ -57,15 +57,23 @@ function summaryOf({ seq, from_seq, content, version, base }: RevivalRow): Store
 
 type Methods = 'getCall' | 'pendingCalls' | 'inbox' | 'dueCalls'
 
+/** The columns of a call without what a model or an application may make large. */
+const briefColumns = callColumns
+  .replace('t.args', "'null' AS args")
+  .replace('t.prompt', "'null' AS prompt")
+  .replace('t.notice, t.meta', 'NULL AS notice, NULL AS meta')
+
 /** Call rows and their deadlines. */
 export function calls(database: Database): Pick<Driver, Methods> {
   const { schema } = database
   const get = { name: 'call', text: `SELECT ${callColumns} FROM ${schema}.calls t WHERE t.tenant = $1 AND t.id = $2` }
-  const pending = {
-    name: 'calls_pending',
-    text: `SELECT ${callColumns} FROM ${schema}.calls t
+  const pending = (name: string, columns: string) => ({
+    name,
+    text: `SELECT ${columns} FROM ${schema}.calls t
       WHERE t.tenant ${secondary} = $1 AND t.conversation_id = $2 AND t.status = 'pending' ORDER BY t.created_at, t.id`,
-  }
+  })
+  const whole = pending('calls_pending', callColumns)
+  const brief = pending('calls_pending_brief', briefColumns)
   const inInbox = `SELECT ${callColumns}, c.agent, c.title, c.owner, CASE WHEN ${isQuarantined} THEN c.claimed_at END AS "quarantinedAt"
     FROM ${schema}.calls t JOIN ${schema}.conversations c ON c.tenant = t.tenant AND c.id = t.conversation_id
     WHERE t.tenant ${secondary} = $1 AND t.status = 'pending'`
@@ -92,7 +100,7 @@ export function calls(database: Database): Pick<Driver, Methods> {
 
   return {
     getCall,
-    pendingCalls: (tenant, id) => database.run<StoredCall>(pending, [tenant, id]),
+    pendingCalls: (tenant, id, isBrief = false) => database.run<StoredCall>(isBrief ? brief : whole, [tenant, id]),
     async inbox(tenant, { owner, before, ...bounds }) {
       const last = before === undefined ? undefined : await getCall(tenant, before)
       if (last === null || (last && owner !== undefined && !(await isOwned(tenant, last, owner)))) return null

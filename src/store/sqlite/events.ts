@@ -91,9 +91,15 @@ export function callsOfConversation(db: Database, cid: number, after: string, li
   return db.all(sql, cid, after, limit)
 }
 
-export function pendingCalls(db: Database, tenant: string, id: string): StoredCall[] {
+/** The same columns without what a model or an application may make large. */
+const briefColumns = columns
+  .replace('calls.args', "'null' AS args")
+  .replace('calls.prompt', "'null' AS prompt")
+  .replace('calls.notice, calls.meta', 'NULL AS notice, NULL AS meta')
+
+export function pendingCalls(db: Database, tenant: string, id: string, isBrief = false): StoredCall[] {
   return db.all(
-    `SELECT ${columns} FROM ${source} WHERE conversations.tenant = ? AND conversations.id = ? AND calls.status = 'pending'
+    `SELECT ${isBrief ? briefColumns : columns} FROM ${source} WHERE conversations.tenant = ? AND conversations.id = ? AND calls.status = 'pending'
      ORDER BY calls.created_at, calls.call_id`,
     tenant,
     id,

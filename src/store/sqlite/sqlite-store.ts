@@ -105,7 +105,7 @@ export function sqliteDriver({ path, busyTimeoutMs, logger }: SqliteDriverOption
     deleteConversation: (tenant, id) => commits.write((db) => deleteConversation(db, tenant, id)),
     deleteTenant: (tenant) => commits.write((db) => deleteTenant(db, tenant)),
     getCall: (tenant, callId) => connection.read((db) => getCall(db, tenant, callId)),
-    pendingCalls: (tenant, id) => connection.read((db) => pendingCalls(db, tenant, id)),
+    pendingCalls: (tenant, id, isBrief) => connection.read((db) => pendingCalls(db, tenant, id, isBrief)),
     inbox: (tenant, page) => connection.read((db) => inbox(db, tenant, page)),
     dueCalls: (limit) => connection.read((db) => dueCalls(db, limit)),
     putModelCall: (tenant, id, call) => commits.write((db) => putModelCall(db, tenant, id, call)),

@@ -116,6 +116,8 @@ export function callRows({ describe, test, expect, refused }: Suite): void {
       const pending = await store.pendingToolCalls('chat')
       expect(pending.map((call) => call.id)).toEqual(['third', 'second'])
       expect(pending[0]).toEqual(await store.getToolCall('third'))
+      const names = pending.map(({ id, round, kind }) => ({ id, round, kind }))
+      expect(await store.pendingCallNames('chat')).toEqual(names)
     })
 
     test('pending calls of one moment come in the order of the bytes of their ids', async ({ store }) => {
