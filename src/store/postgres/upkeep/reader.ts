@@ -15,6 +15,8 @@ import { callColumns, conversationColumns, eventColumns, secondary, summaryColum
 import type { Query } from '../database.ts'
 
 const pageSize = 100
+/** Few, because each may have settings of a megabyte. */
+const conversationsAtOnce = 20
 
 /** Must be given a connection inside a transaction that sees one moment. */
 export function postgresReader(
@@ -44,7 +46,9 @@ export function postgresReader(
       return (await query<{ count: number }>(statements.count, [tenant]))[0]!.count
     },
     async *conversations(tenant) {
-      const pages = forEachPage<Found>(pageSize, (last) => query(statements.conversations, [tenant, last?.id ?? '']))
+      const pages = forEachPage<Found>(conversationsAtOnce, (last) =>
+        query(statements.conversations, [tenant, last?.id ?? '']),
+      )
       for await (const row of pages) {
         latest = { tenant, row }
         yield conversationOf(row)
@@ -116,7 +120,7 @@ function readerStatements(schema: string) {
     },
     conversations: {
       name: 'upkeep_conversations',
-      text: `SELECT ${wholeColumns} FROM ${schema}.conversations c WHERE tenant = $1 AND id > $2 ORDER BY id LIMIT ${pageSize}`,
+      text: `SELECT ${wholeColumns} FROM ${schema}.conversations c WHERE tenant = $1 AND id > $2 ORDER BY id LIMIT ${conversationsAtOnce}`,
     },
     conversation: {
       name: 'upkeep_conversation',
@@ -179,7 +183,7 @@ export function isOrphan(schema: string, type: Orphans['table']): string {
 }
 
 /** Small enough that a page of the largest possible rows fits into memory. */
-const pageSizes = { events: 50, calls: 50, summaries: 4, keys: 200, modelCalls: 8, refs: 200 }
+const pageSizes = { events: 20, calls: 20, summaries: 4, keys: 200, modelCalls: 4, refs: 200 }
 
 /** The tables that have rows of a conversation. */
 type Tables = { readonly [Name in keyof typeof pageSizes]: boolean }

@@ -29,12 +29,12 @@ export function sqliteReader(db: Database): UpkeepReader {
       return db.get<{ count: number }>(sql, tenant)!.count
     },
     conversations: (tenant) =>
-      forEachPage<UpkeepConversation>(pageSize, (last) =>
+      forEachPage<UpkeepConversation>(pageSizes.conversations, (last) =>
         db
           .all<ConversationRecord>(
             `SELECT ${conversationColumns} FROM conversations INDEXED BY conversations_by_id
              WHERE tenant = ? AND id > ? ORDER BY id LIMIT ?`,
-            ...[tenant, last?.id ?? '', pageSize],
+            ...[tenant, last?.id ?? '', pageSizes.conversations],
           )
           .map(conversationOf),
       ),
@@ -137,8 +137,8 @@ async function* orphans(db: Database): AsyncGenerator<Orphans> {
   }
 }
 
-/** Small enough that a page of the largest possible rows fits into memory. */
-const pageSizes = { events: 50, calls: 50, summaries: 2, keys: 200, modelCalls: 2, refs: 200 }
+/** Small enough that pages of the largest possible rows fit into memory, for each of the operators' jobs that run at once. */
+const pageSizes = { conversations: 10, events: 10, calls: 10, summaries: 2, keys: 200, modelCalls: 2, refs: 200 }
 
 /** Everything that belongs to one conversation. */
 async function* rowsOf(db: Database, tenant: string, id: string): AsyncGenerator<ConversationRow> {
