@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { generateLog } from '../../../test/context/log-generator.ts'
 import { seededRandom } from '../../../test/faults/harness/seeded-random.ts'
+import { InvalidArgumentError } from '../../base/errors/store-errors.ts'
 import { encode } from '../../log/codec.ts'
 import type { LogEvent } from '../../log/events.ts'
 import { foldEvents } from '../../log/fold-events.ts'
@@ -8,7 +9,7 @@ import { type Explanation, explain } from '../../prompt/explain.ts'
 import { eventPage } from '../../store/log-pages.ts'
 import { fittingRows, rowBytes } from '../../store/rows.ts'
 import type { TenantStore } from '../../store/store.ts'
-import { type ExplanationPage, explainLog, explainPage } from './explain-log.ts'
+import { type ExplanationPage, explainLog, explainPage, readExplainRange } from './explain-log.ts'
 
 /** Reads a log that no store has judged. */
 function storeOf(log: readonly LogEvent[]): TenantStore {
@@ -37,4 +38,8 @@ test('a log is explained by pages as it is all at once', async () => {
     }
     expect(paged).toEqual(expected)
   }
+})
+
+test.each([{ after: -1 }, { after: 0.5 }, { limit: 0 }, { limit: -1 }])('the range %j is refused', (range) => {
+  expect(() => readExplainRange(range)).toThrow(InvalidArgumentError)
 })
