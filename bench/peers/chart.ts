@@ -17,8 +17,8 @@ export function chart(results: PeersResults): string {
     .filter(({ figures }) => figures['megabytes'] !== undefined)
     .toSorted((one, other) => one.figures['megabytes']! - other.figures['megabytes']!)
   const panels: Panel[] = [
-    { title: 'A turn on SQLite or a file, ms', subjects: of('sqlite', 'file', 'memory'), x: 0 },
-    { title: 'A turn on Postgres, ms', subjects: of('postgres'), x: width / 2 + 16 },
+    { title: 'A turn on SQLite or a file, ms, logarithmic', subjects: of('sqlite', 'file', 'memory'), x: 0 },
+    { title: 'A turn on Postgres, ms, logarithmic', subjects: of('postgres'), x: width / 2 + 16 },
   ]
   const height = panelHeight + 90 + sized.length * barHeight
   return [
@@ -88,7 +88,7 @@ function bars(subjects: readonly SubjectResult[], turns: number, top: number): s
   const least = Math.min(...subjects.map(({ figures }) => figures['megabytes']!), 1) / 2
   const long = (megabytes: number) => (Math.log(megabytes / least) / Math.log(most / least)) * (width - 360)
   return [
-    `<text class="title" x="16" y="${top + 12}">On disk after ${turns} turns, MB</text>`,
+    `<text class="title" x="16" y="${top + 12}">On disk after ${turns} turns, MB, logarithmic</text>`,
     ...subjects.map((subject, index) => {
       const megabytes = subject.figures['megabytes']!
       const y = top + 28 + index * barHeight
