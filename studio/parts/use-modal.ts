@@ -18,7 +18,13 @@ export function useModal(dialog: RefObject<HTMLDialogElement | null>): void {
     const before = document.activeElement
     if (!shown.open) shown.showModal()
     shown.querySelector<HTMLElement>('[data-autofocus]')?.focus()
+    // Escape closes the dialog before React hears of it, and a letter may come in between.
+    const closes = (): void => {
+      closedAt = performance.now()
+    }
+    for (const type of ['cancel', 'close']) shown.addEventListener(type, closes)
     return () => {
+      for (const type of ['cancel', 'close']) shown.removeEventListener(type, closes)
       // React's strict mode runs effects twice, with the dialog open all the time.
       if (shown.isConnected) return
       closedAt = performance.now()
